@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_of_workers_is_told_with_what_is_one() {
+    fn an_invalid_number_of_workers_is_refused_with_the_valid_range() {
         for wrong in ["0", "4,0", "65537", "many"] {
             let words = ["model", "--workers", wrong];
             let error = Command::try_parse_from(words).err().expect("it is refused");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_program_is_told_with_those_that_are() {
+    fn an_unknown_program_is_refused_with_the_list_of_programs() {
         let error = check_programs(&["chain".into(), "foo".into()]).unwrap_err().to_string();
         let known = "multiaxpy-noop, independent, chain, blocks, cholesky";
         assert_eq!(error, format!("no program `foo`; there are {known}"));

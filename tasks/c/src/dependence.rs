@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_two_things_of_an_address_writes_it() {
+    fn two_kinds_of_access_to_one_address_are_a_write() {
         assert_eq!(read(1).and(read(1)), read(1));
         assert_eq!(read(1).and(read(5)), read(3));
         assert_eq!(read(1 | WEAK).and(read(1)), read(1));
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_kind_is_refused() {
+    fn an_invalid_kind_is_refused() {
         for kind in [0, 6, 7, WEAK, 16, -1] {
             assert!(Dependence::read(ptr::null(), kind).is_err(), "{kind}");
         }

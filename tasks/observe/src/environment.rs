@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_file_may_appear_is_known_before() {
+    fn a_file_that_cannot_be_created_is_known_before_the_run() {
         let error = |path: &str| may_appear(Path::new(path)).map_err(|error| error.kind());
         assert_eq!(error("no-such-folder/x"), Err(io::ErrorKind::NotFound));
         assert_eq!(error("/"), Err(io::ErrorKind::IsADirectory));
@@ -322,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_cannot_be_whole_is_not_there() {
+    fn a_file_that_cannot_be_written_whole_does_not_appear() {
         let folder = std::env::temp_dir().join(format!("evenkeel-seen-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("a.txt");
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_written_to_and_stays_what_it_is() {
+    fn a_device_is_written_to_and_not_replaced() {
         let folder = std::env::temp_dir().join(format!("evenkeel-stays-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let (device, file) = (folder.join("device"), folder.join("file"));

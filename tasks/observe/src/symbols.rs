@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_is_told_by_its_symbol_and_an_address_without_one_by_its_number() {
+    fn a_function_is_named_by_its_symbol_and_an_address_without_one_by_its_number() {
         let symbol = at(somebody_knows_me as *const () as usize);
         assert!(symbol.text.ends_with("somebody_knows_me"), "{symbol:?}");
         assert!(symbol.location.is_some_and(|(file, _)| file.ends_with("symbols.rs")));

@@ -150,7 +150,7 @@ fn the_threshold_is_drawn_where_there_was_one() {
 }
 
 #[test]
-fn what_is_read_while_tasks_run_is_no_more_than_has_begun() {
+fn a_snapshot_while_tasks_run_has_no_more_runs_than_tasks_begun() {
     let watch = Watch::new();
     let runtime = Runtime::builder().workers(2).watch(&watch).build().unwrap();
     let seen = runtime.scope(|s| {
@@ -216,7 +216,7 @@ fn wide_tasks_are_counted_by_where_they_ran_however_they_came_to_run() {
 }
 
 #[test]
-fn what_runs_where_no_wide_task_should_is_said_to() {
+fn the_summary_says_which_wide_tasks_ran_off_their_workers() {
     let watch = Watch::new();
     // No worker has the chosen number, and so all workers take wide tasks.
     let chosen = Placement::on(WideCpus::Workers(vec![9]));

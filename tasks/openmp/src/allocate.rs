@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn too_much_is_nothing_and_so_is_none() {
+    fn too_many_bytes_or_none_give_a_null_pointer() {
         assert!(memory(1, None, DEFAULT, false).is_null());
         assert!(memory(1, Some(usize::MAX / 2), NONE, true).is_null());
         assert!(memory(1, Some(0), DEFAULT, false).is_null());

@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_above_the_lowest_byte_means_nothing() {
+    fn only_the_lowest_byte_of_a_flag_counts() {
         assert!(Flag(0x1201).is_set());
         assert!(!Flag(0xff00).is_set());
     }

@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_asked_last_counts_unless_it_is_nonsense() {
+    fn the_last_valid_request_counts() {
         omp_set_num_teams(3);
         omp_set_num_teams(-1);
         omp_set_teams_thread_limit(2);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn who_finds_all_finished_is_not_woken() {
+    fn a_task_that_finds_all_children_finished_is_not_woken() {
         let children = created(1);
         assert_eq!(children.finished(1), Then::Nothing);
         assert!(!children.wait(Until::Children(0)));
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_of_them_wakes_and_no_other() {
+    fn only_the_last_child_wakes_the_waiting_task() {
         for until in [Until::Children(0), Until::Descendants] {
             let children = created(2);
             assert!(children.wait(until));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_some_is_woken_once_when_as_many_are_left() {
+    fn a_task_that_waits_for_some_children_is_woken_once() {
         let children = created(5);
         assert!(children.wait(Until::Children(2)));
         assert_eq!(children.finished(1), Then::Nothing);
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn grandchildren_hold_up_who_waits_for_descendants_alone() {
+    fn grandchildren_delay_only_a_wait_for_descendants() {
         let children = created(2);
         assert!(children.wait(Until::Children(0)));
         assert_eq!(children.finished_as_zombie(), Then::Nothing);

@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_makes_no_sense_is_named() {
+    fn an_invalid_word_is_named() {
         for (text, word) in [
             ("", ""),
             ("fifo", "fifo"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn where_a_word_is_missing_none_is_quoted() {
+    fn an_empty_word_is_not_quoted() {
         for (text, said) in [
             ("", "an empty text is no rules; expected `tree` and any of lifo"),
             ("tree-", "`tree-` are no rules: a word is missing beside a dash; expected `tree`"),

@@ -59,7 +59,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_holds_public_types_can_derive_debug() {
+    fn a_struct_of_public_types_can_derive_debug() {
         #[derive(Debug)]
         struct Own {
             _data: Data<Vec<u8>>,

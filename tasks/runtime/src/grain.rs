@@ -102,7 +102,7 @@ mod tests {
     const FUNCTION: usize = 0x5555_5555_0000;
 
     #[test]
-    fn nothing_is_fine_before_it_was_seen() {
+    fn a_function_without_a_sample_does_not_count_as_short() {
         assert!(!Grains::new().are_fine(FUNCTION));
     }
 

@@ -54,7 +54,7 @@ fn two_tasks_that_wait_to_be_resumed_by_each_other_are_named() {
 }
 
 #[test]
-fn who_waits_for_data_of_a_task_whose_event_it_has_is_named() {
+fn a_wait_for_data_of_a_task_whose_event_the_waiter_has_is_named() {
     if is_alone() {
         let cell = Data::new(0);
         let kept = Mutex::new(None);
@@ -65,14 +65,14 @@ fn who_waits_for_data_of_a_task_whose_event_it_has_is_named() {
         });
         return;
     }
-    let output = again("who_waits_for_data_of_a_task_whose_event_it_has_is_named");
+    let output = again("a_wait_for_data_of_a_task_whose_event_the_waiter_has_is_named");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert!(said.contains("somebody waits for data that other tasks have"), "{said}");
 }
 
 #[test]
-fn scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told() {
+fn a_deadlock_of_alternating_scopes_of_two_runtimes_is_reported() {
     fn nest(runtimes: [&Runtime; 2], depth: usize) {
         if depth > 0 {
             let [one, other] = runtimes;
@@ -86,7 +86,7 @@ fn scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told() {
         });
         return nest([&runtime(1), &runtime(1)], 40);
     }
-    let output = again("scopes_of_two_runtimes_in_turn_that_wait_for_themselves_are_told");
+    let output = again("a_deadlock_of_alternating_scopes_of_two_runtimes_is_reported");
     let said = String::from_utf8(output.stderr).unwrap();
     assert!(!output.status.success());
     assert_eq!(said.matches("a thread waits to begin a scope").count(), 1, "{said}");
@@ -111,13 +111,13 @@ const TASKS: &str = "somebody waits for tasks that it created to end";
 const JOIN: &str = "somebody waits for the other half of a join";
 
 #[test]
-fn who_opens_a_scope_that_never_ends_is_named_by_its_line() {
+fn a_scope_that_never_ends_is_named_by_its_line() {
     if is_alone() {
         let kept = Mutex::new(None);
         runtime(2).scope(|s| *lock_std(&kept) = Some(s.event())); // opens it
         return;
     }
-    let test = "who_opens_a_scope_that_never_ends_is_named_by_its_line";
+    let test = "a_scope_that_never_ends_is_named_by_its_line";
     names_who_waits(test, "// opens it", TASKS);
 }
 
@@ -139,7 +139,7 @@ fn a_scope_inside_of_a_task_is_named_by_its_line() {
 }
 
 #[test]
-fn who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line() {
+fn a_wait_for_a_group_or_for_children_is_named_by_its_line() {
     if is_alone() {
         let kept = Mutex::new(Vec::new());
         let hold = |event| lock_std(&kept).push(event);
@@ -152,7 +152,7 @@ fn who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line() {
         });
         return;
     }
-    let test = "who_waits_for_a_group_or_for_its_tasks_is_named_by_its_line";
+    let test = "a_wait_for_a_group_or_for_children_is_named_by_its_line";
     let said = String::from_utf8(again(test).stderr).unwrap();
     for mark in ["// waits", "// a group"] {
         assert!(said.contains(&marked(mark)), "{mark}: {said}");
@@ -185,7 +185,7 @@ impl Meeting {
 }
 
 #[test]
-fn who_joins_is_named_by_its_line() {
+fn a_join_is_named_by_its_line() {
     if is_alone() {
         runtime(2).scope(|_| {
             let meeting = Meeting::new();
@@ -193,21 +193,21 @@ fn who_joins_is_named_by_its_line() {
         });
         return;
     }
-    names_who_waits("who_joins_is_named_by_its_line", "// joins", JOIN);
+    names_who_waits("a_join_is_named_by_its_line", "// joins", JOIN);
 }
 
 #[test]
-fn who_joins_in_a_runtime_is_named_by_its_line() {
+fn a_join_in_a_runtime_is_named_by_its_line() {
     if is_alone() {
         let meeting = Meeting::new();
         runtime(2).join(|| meeting.comes(), || meeting.comes()); // joins there
         return;
     }
-    names_who_waits("who_joins_in_a_runtime_is_named_by_its_line", "// joins there", JOIN);
+    names_who_waits("a_join_in_a_runtime_is_named_by_its_line", "// joins there", JOIN);
 }
 
 #[test]
-fn who_loops_is_named_by_its_line() {
+fn a_loop_is_named_by_its_line() {
     if is_alone() {
         runtime(2).scope(|_| {
             let meeting = Meeting::new();
@@ -223,11 +223,11 @@ fn who_loops_is_named_by_its_line() {
         });
         return;
     }
-    names_who_waits("who_loops_is_named_by_its_line", "// loops", JOIN);
+    names_who_waits("a_loop_is_named_by_its_line", "// loops", JOIN);
 }
 
 #[test]
-fn who_waits_for_a_thread_from_outside_is_left_to_wait() {
+fn a_wait_for_a_thread_of_the_program_is_no_deadlock() {
     let rules = "tree-nocutoff".parse().unwrap();
     let runtime = Runtime::builder().workers(2).config(rules).build().unwrap();
     thread::scope(|threads| {

@@ -39,7 +39,7 @@ fn places() -> impl Strategy<Value = Vec<Place>> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn who_needs_the_data_comes_after_all_events(
+    fn a_task_that_needs_the_data_runs_after_all_events(
         tasks in prop::collection::vec(places(), 1..30),
         rules in 0..RULES.len(),
         workers in 1_usize..4,
@@ -96,7 +96,7 @@ fn a_scope_waits_for_its_own_events() {
 }
 
 #[test]
-fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
+fn an_event_fulfilled_inside_a_long_task_completes_its_task_at_once() {
     for rules in RULES {
         let runtime = ruled(rules, 2);
         let (known, cell) = (Mutex::new(None), Data::new(0));
@@ -124,7 +124,7 @@ fn who_lets_an_event_happen_amid_a_task_keeps_nobody_waiting() {
 }
 
 #[test]
-fn who_goes_on_after_a_pause_keeps_nobody_waiting_for_what_ran_meanwhile() {
+fn a_resumed_task_notifies_the_parents_of_tasks_that_ran_during_the_pause() {
     for rules in RULES {
         let runtime = ruled(rules, 2);
         let paused: Mutex<Option<Resume>> = Mutex::new(None);
@@ -221,7 +221,7 @@ fn a_creator_goes_on_though_tasks_that_it_helps_to_run_wait_for_it() {
 }
 
 #[test]
-fn who_pauses_stays_until_it_was_resumed_though_what_it_starts_panics() {
+fn a_paused_task_waits_until_it_is_resumed_though_the_code_that_it_starts_panics() {
     static PAUSED: Mutex<Option<Resume>> = Mutex::new(None);
     for rules in RULES {
         let runtime = ruled(rules, 2);
@@ -330,7 +330,7 @@ fn later(event: Event, happened: Arc<AtomicBool>) {
 }
 
 #[test]
-fn who_has_an_event_may_wait_for_tasks_though_it_ran_at_once() {
+fn an_inlined_task_with_an_event_may_wait_for_tasks() {
     for (rules, workers) in RULES.into_iter().zip([1, 2, 1, 2]) {
         ruled(rules, workers).scope(|s| {
             s.task().spawn_with(|s| {
@@ -346,7 +346,7 @@ fn who_has_an_event_may_wait_for_tasks_though_it_ran_at_once() {
 }
 
 #[test]
-fn who_follows_a_task_of_a_final_one_comes_after_its_event() {
+fn a_task_that_follows_a_child_of_a_final_task_runs_after_the_childs_event() {
     for rules in RULES {
         let data = Data::new(0);
         ruled(rules, 2).scope(|s| {

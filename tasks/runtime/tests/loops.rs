@@ -53,7 +53,7 @@ fn loops_in_loops_and_outside_of_any_runtime() {
 }
 
 #[test]
-fn others_are_handed_half_of_a_loop_as_soon_as_it_takes_long() {
+fn a_long_loop_gives_half_of_its_iterations_to_other_workers() {
     for rules in RULES {
         let runtime = ruled(rules, 2);
         let threads = Mutex::new(HashSet::new());

@@ -87,7 +87,7 @@ fn a_worker_that_has_rested_works_again_when_it_is_told() {
 }
 
 #[test]
-fn what_waits_on_a_worker_that_rests_goes_on() {
+fn a_task_that_waits_on_a_resting_worker_goes_on() {
     let runtime = ruled("tree-nocutoff", 2);
     let (paused, done) = (Mutex::new(Vec::<Resume>::new()), AtomicUsize::new(0));
     runtime.scope(|s| {

@@ -143,7 +143,7 @@ fn a_panic_of_a_task_comes_out_of_the_scope_after_all_tasks() {
 }
 
 #[test]
-fn threads_from_outside_take_turns() {
+fn scopes_of_external_threads_run_every_task() {
     for rules in all_rules() {
         let runtime = runtime(rules, 2);
         let count = AtomicUsize::new(0);
@@ -168,7 +168,7 @@ fn threads_from_outside_take_turns() {
 }
 
 #[test]
-fn who_waits_with_a_lock_held_is_not_stopped_by_who_wants_it() {
+fn a_task_that_waits_with_a_lock_is_not_stopped_by_a_task_that_wants_the_lock() {
     for rules in all_rules() {
         let runtime = runtime(rules, 3);
         let lock = std::sync::Mutex::new(0);

@@ -36,7 +36,7 @@ impl Door {
 }
 
 #[test]
-fn who_waits_for_one_piece_of_data_waits_for_no_other() {
+fn a_wait_for_one_piece_of_data_waits_for_no_other() {
     for rules in RULES {
         let runtime = runtime(rules, 2);
         let (x, slow) = (Data::new(1), Data::new(0));
@@ -60,7 +60,7 @@ fn who_waits_for_one_piece_of_data_waits_for_no_other() {
 }
 
 #[test]
-fn others_come_after_who_has_waited_for_data_though_it_panics() {
+fn later_tasks_run_after_a_wait_for_data_that_panicked() {
     let runtime = runtime("tree-nocutoff", 2);
     let x = Data::new(0);
     let panic = catch_unwind(AssertUnwindSafe(|| {

@@ -138,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_task_costs_is_what_bodies_leave_of_all_workers_time() {
+    fn the_cost_of_a_task_is_the_time_of_all_workers_without_the_bodies() {
         let text = "tasks,4\nbodies,2\nmakespan_ps,600000\nspent,body,1000\nsite,a.rs:1,1,2,3,4\n";
         let point = Plan::new("chain", "tree", 2, 2, 500).read(text).unwrap();
         assert!((point.cost_ns() - 50.0).abs() < 1e-9);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_short_is_refused() {
+    fn output_that_is_cut_short_is_refused() {
         assert!(Plan::new("chain", "tree", 2, 2, 500).read("tasks,4\nbodi").is_none());
     }
 }

@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn where_some_tasks_have_no_body_both_lengths_are_told() {
+    fn the_mean_body_is_printed_where_some_tasks_have_none() {
         let plan = Plan::new("multiaxpy-noop", "tree", 1, 4, 500);
         let of = |bodies| Point {
             plan: plan.clone(),

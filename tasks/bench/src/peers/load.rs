@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_neither_idle_nor_stolen_nor_ours_is_of_others() {
+    fn time_that_is_not_idle_stolen_or_ours_belongs_to_other_programs() {
         let begin = Ticks { all: 0, idle: 0, stolen: 0, ours: 0 };
         let end = Ticks { all: 1000, idle: 300, stolen: 50, ours: 400 };
         let sentence = begin.until(&end);

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_runs_do_not_reach_is_a_bound() {
+    fn a_metg_beyond_the_runs_is_a_bound() {
         assert_eq!(metg(&[point(800.0, 0.4)]), Some(Metg::Above(800.0)));
         assert_eq!(metg(&[point(800.0, 0.9), point(90.0, 0.6)]), Some(Metg::Below(90.0)));
         assert_eq!(metg(&[]), None);

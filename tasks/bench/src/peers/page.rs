@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_failed_is_on_the_page_and_markup_in_it_is_text() {
+    fn a_failure_is_on_the_page_with_its_markup_escaped() {
         let runtime = Runtime::new("ours", Model::OpenmpClang, true);
         let row = Row {
             runtime: runtime.name.clone(),
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn who_did_none_of_the_programs_has_no_column() {
+    fn a_runtime_without_results_has_no_column() {
         let [ours, other] = ["ours", "other"].map(|n| Runtime::new(n, Model::OpenmpClang, true));
         let row = Row {
             runtime: ours.name.clone(),

@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_dependences_is_not_asked_of_rayon() {
+    fn rayon_gets_no_work_that_needs_dependences() {
         let (works, runtimes) = (works(Size::Quick), [runtime(Model::Rayon)]);
         let jobs = jobs(&works, &runtimes);
         assert!(jobs.iter().any(|job| job.work.program == "multiaxpy-recursive"));

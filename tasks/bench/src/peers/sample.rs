@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_line_is_refused() {
+    fn output_that_is_not_one_line_of_json_is_refused() {
         assert_eq!(ended(0, ""), failed("printed 0 lines, not one"));
         assert_eq!(ended(0, "hello"), failed("printed no JSON"));
         assert_eq!(

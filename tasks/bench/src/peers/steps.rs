@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_compared_with_is_a_step() {
+    fn the_base_of_comparison_is_a_step() {
         assert!(STEPS.iter().any(|(name, _)| *name == BASE));
     }
 }

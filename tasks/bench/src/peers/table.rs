@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_failed_is_told_wherever_it_belongs() {
+    fn a_failure_is_printed_in_each_table_that_it_belongs_to() {
         let works = [
             Work::new("chain", &[("tasks", 9)]),
             Work::new("cholesky", &[("blocks", 2), ("size", 8)]),
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_told_as_one() {
+    fn a_bound_is_printed_as_a_bound() {
         let grain = |pattern, metg| Grain { pattern, runtime: "a".to_string(), metg };
         let text = metg(&[
             grain("trivial", Metg::Below(40.0)),

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_defined_gets_no_stub_but_its_other_versions() {
+    fn a_defined_function_gets_no_stub_but_its_other_versions() {
         let machine = machine("x86_64").unwrap();
         let without = assembly(&exports(), &BTreeSet::new(), &machine);
         let defined = BTreeSet::from(["omp_init_lock".to_owned()]);

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_takes_has_no_version() {
+    fn imported_names_lose_their_version() {
         let text = "   Num:    Value          Size Type    Bind   Vis      Ndx Name\n\
              1: 0000000000000000     0 FUNC    GLOBAL DEFAULT  UND GOMP_task@GOMP_2.0 (2)\n\
              2: 0000000000000000     0 NOTYPE  GLOBAL DEFAULT  UND __kmpc_barrier\n\

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_built_is_built_again_only_when_it_changes() {
+    fn a_build_is_repeated_only_when_its_source_changes() {
         let place = tempfile::tempdir().unwrap();
         let (folder, source) = (place.path().join("a/b"), place.path().join("source"));
         fs::write(&source, "1").unwrap();

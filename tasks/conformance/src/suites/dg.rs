@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_for_us_is_skipped_with_its_reason() {
+    fn a_test_for_another_target_is_skipped_with_the_reason() {
         for (source, why) in [
             ("{ dg-do compile }", NOT_RUN),
             ("{ dg-do run { target alpha*-*-* } }", "not for this target"),

@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_pass_is_told_from_what_was_not_judged() {
+    fn a_test_that_fails_differs_from_a_test_that_was_not_judged() {
         let expected = names("# a comment\na/1\na/2 # why\n\na/3\na/9\nb/1\n");
         let trials = [
             trial("a/1", Outcome::Passed),

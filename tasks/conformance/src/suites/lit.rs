@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_it_is_not_for_is_told() {
+    fn a_test_for_another_compiler_is_skipped_with_the_reason() {
         for (source, why) in [
             ("// REQUIRES: linux, hwloc\n", "needs hwloc"),
             ("// UNSUPPORTED: gcc, clang-14\n", "not for clang-14"),

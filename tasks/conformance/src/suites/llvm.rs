@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_compiles_is_skipped() {
+    fn a_test_that_only_compiles_is_skipped() {
         assert_eq!(plan_of("// RUN: %libomp-compile\n", None), Err("only compiles".to_owned()));
     }
 }

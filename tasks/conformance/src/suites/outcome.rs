@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_supported_is_no_expected_failure() {
+    fn an_unsupported_function_is_no_expected_failure() {
         let badly = Run { should_fail: true, ..Run::default() };
         let output = "a\nevenkeel: GOMP_error is not supported\n";
         let lacking = Outcome::Unsupported("GOMP_error".to_owned());

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_folder_lacks_is_linked() {
+    fn files_that_a_folder_lacks_are_linked() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
         fs::create_dir_all(path("from/include")).unwrap();

@@ -26,7 +26,7 @@ fn fields_have_a_width_a_side_and_zeros() {
 }
 
 #[test]
-fn what_is_no_field_stays() {
+fn text_that_is_no_field_is_printed_as_it_is() {
     assert_eq!(expanded("100%% %x %{thread %"), "100% undefined %{thread %");
 }
 

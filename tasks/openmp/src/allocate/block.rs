@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_above_all_numbers_is_not_given() {
+    fn a_size_that_overflows_gives_a_null_pointer() {
         let asked = Request { size: usize::MAX, alignment: 64, is_zero: false, is_pinned: false };
         assert!(get(asked, 1).is_null());
     }

@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nonsense_is_no_allocator() {
+    fn invalid_traits_make_no_allocator() {
         assert!(with(ALIGNMENT_KEY, 3).is_none());
         assert!(with(POOL_SIZE_KEY, 0).is_none());
         assert!(with(FALLBACK_KEY, 9).is_none());

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_sign_is_shifted_and_divided_without() {
+    fn unsigned_values_are_shifted_and_divided_without_a_sign() {
         let mut value = u8::MAX;
         // SAFETY: the place is a variable.
         let half =

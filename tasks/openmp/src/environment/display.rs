@@ -117,7 +117,7 @@ mod tests {
     use crate::environment::read;
 
     #[test]
-    fn what_was_set_is_shown() {
+    fn settings_from_the_environment_are_displayed() {
         let (settings, _) = read(|name| match name {
             "OMP_NUM_THREADS" => Some("4,2".to_owned()),
             "OMP_SCHEDULE" => Some("monotonic:guided,8".to_owned()),

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_place_is_refused() {
+    fn invalid_places_are_refused() {
         for text in ["", "{", "{}", "{0:0}", "{0:3:-2}", "{0}}", "{0}x", "{{0}}", "{99999999}"] {
             assert_eq!(parse(text), None, "{text}");
         }

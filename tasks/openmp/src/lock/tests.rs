@@ -65,7 +65,7 @@ fn one_thread_at_a_time_has_a_nest_lock_however_often() {
 }
 
 #[test]
-fn a_lock_that_is_taken_is_not_to_be_had_by_testing() {
+fn testing_a_taken_lock_does_not_take_the_lock() {
     let lock = Lock::new();
     // SAFETY: The lock was made.
     let tested = || unsafe { omp_test_lock(&lock) };

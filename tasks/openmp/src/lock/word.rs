@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_promised_word_is_for_who_slept() {
+    fn only_a_thread_that_slept_takes_a_promised_word() {
         let word = AtomicU32::new(1 | PROMISED);
         give(&word);
         assert_eq!((word.load(Relaxed), owner(&word), try_take(&word, 5)), (PROMISED, 0, false));

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_at_the_first_place_goes_around() {
+    fn threads_wrap_around_the_places_after_that_of_the_primary_thread() {
         assert_eq!(places(Bind::Close, 4, 6, (0, 8)), [6, 7, 0, 1]);
         assert_eq!(places(Bind::Spread, 4, 3, (0, 8)), [3, 4, 6, 0]);
         assert_eq!(places(Bind::Close, 3, 5, (4, 2)), [5, 5, 4]);

@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn who_reads_and_writes_an_address_writes_it() {
+    fn to_read_and_write_an_address_is_a_write() {
         let all = [(1, Kind::Read), (2, Kind::Read), (1, Kind::Write), (2, Kind::Read)];
         let mut all: List = all.into_iter().map(|(at, kind)| Access::new(at, kind)).collect();
         merge(&mut all);

@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_waker_and_its_sleeper_one_counts() {
+    fn either_the_waker_or_the_sleeper_counts_the_thread() {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let awake = Awake::counted_in(&COUNT, 1);
         for _ in 0..1000 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is cancelled ends early, and threads that wait in it are let go. */
+/* Cancelled constructs end early, and threads that wait in a cancelled construct go on. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a program sets, it reads again, with the constants of its compiler's header. */
+/* A program reads the values that it has set, by the constants of its compiler's header. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program that runs can open the library, from any thread; closed, it stays. */
+/* A running program can open the library, from any thread; after dlclose the library stays. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Iterations wait for those that they name: along a line, over a square, and in eight loops. */
+/* Iterations wait for the iterations that they name: in a line, a square, and eight loops. */
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>

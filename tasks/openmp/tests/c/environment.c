@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A wrong variable is told once, by name, and its default is used; a right one counts. */
+/* An invalid variable is reported once, by name, and has its default; a valid one counts. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A program may end anywhere: its status is what it said, and what it registered is run once. */
+/* A program may exit anywhere: with its status, and each function of atexit runs once. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A process that may use one CPU, or one thread, does all the same. */
+/* A process that may use one CPU, or one thread, runs all constructs correctly. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Locks that are hardly ever free: whoever waits for long gets them, and nobody with it. */
+/* A thread that waits for long for a lock that is hardly ever free gets the lock. */
 #include <omp.h>
 #include <stdio.h>
 
@@ -63,7 +63,7 @@ static int in_critical(int us)
 }
 
 /* The first thread takes it again as soon as it has let go, until all others have had it. */
-static void hogged(int (*with)(int))
+static void hog(int (*with)(int))
 {
 	for (int round = 0; round < ROUNDS; round++) {
 		had = 0;
@@ -83,9 +83,9 @@ int main(void)
 {
 	omp_init_lock(&lock);
 	omp_init_nest_lock(&nest);
-	hogged(with_lock);
-	hogged(with_nest_lock);
-	hogged(in_critical);
+	hog(with_lock);
+	hog(with_nest_lock);
+	hog(in_critical);
 	CHECK(omp_test_lock(&lock) == 1);
 	CHECK(omp_test_nest_lock(&nest) == 1);
 	if (!failed)

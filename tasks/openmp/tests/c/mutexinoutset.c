@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Of tasks that exclude each other one runs at a time, also where its creator waits for it, and
- * where it waits itself. */
+/* One of several mutexinoutset tasks runs at a time, also where its creator waits for the task,
+ * and where the task itself waits. */
 #include <omp.h>
 #include <stdio.h>
 

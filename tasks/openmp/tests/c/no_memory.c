@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Where there is no memory for threads or tasks, the program ends, and a word says why. */
+/* Without memory for threads or tasks, the program ends with a message that says why. */
 #define _GNU_SOURCE
 #include <omp.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What the environment wants to see is written, however the process ends. */
+/* Recordings that the environment asks for are written, however the process ends. */
 #include <linux/membarrier.h>
 #include <signal.h>
 #include <stdio.h>

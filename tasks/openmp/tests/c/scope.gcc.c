@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* A scope reduces what its threads and their tasks have. */
+/* The reduction of a scope covers its threads and their tasks. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Each section runs once: in a region, as a region, in turn with others, and by too few threads. */
+/* Each section runs once: in a region, as a region, and with fewer threads than sections. */
 #include <omp.h>
 #include <stdio.h>
 

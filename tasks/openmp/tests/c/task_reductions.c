@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What tasks reduce: in a group, in nested ones, in a loop of tasks, over a team, over a loop. */
+/* Task reductions: in a group, in nested groups, in a taskloop, over a team, over a loop. */
 #include <omp.h>
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Wherever wide tasks are to run, and whichever are wide, all of them run, each in its turn. */
+/* All tasks run, wide ones and others, for every set of CPUs for wide tasks. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn who_says_two_things_of_a_part_writes_it() {
+    fn two_kinds_of_access_to_one_part_are_a_write() {
         let all = [range(0, 8, Kind::Read), range(4, 12, Kind::Concurrent)];
         let expected =
             [range(0, 4, Kind::Read), range(4, 8, Kind::Write), range(8, 12, Kind::Concurrent)];

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_and_waits_elsewhere_leaves_it_to_the_next() {
+    fn a_notified_worker_that_waits_elsewhere_leaves_the_task_to_the_next() {
         let turns = Turns::new();
         let [first, both, other, next] = [&[8][..], &[16, 8], &[16], &[8]].map(task);
         assert_eq!(take(&turns, &first), (true, vec![]));

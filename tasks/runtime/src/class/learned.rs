@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn one_task_is_not_believed_and_two_are() {
+    fn one_wide_task_does_not_make_its_function_wide_and_two_do() {
         assert!(!after_all(&[]));
         assert!(!after_all(&[true]));
         assert!(after_all(&[true, true]));

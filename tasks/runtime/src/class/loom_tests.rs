@@ -138,27 +138,27 @@ fn explore(
 }
 
 #[test]
-fn a_wide_task_that_is_added_while_who_prefers_it_falls_asleep_is_had() {
+fn a_wide_task_that_is_added_while_its_worker_falls_asleep_is_taken() {
     for config in [CENTRAL, SchedulerConfig::default()] {
         explore(move || Shared::new(2, config, "1", 1), &[(1, Looks)], Shared::add, 3);
     }
 }
 
 #[test]
-fn one_who_may_not_take_it_keeps_a_wide_task_from_nobody() {
+fn a_woken_worker_that_may_not_take_a_wide_task_wakes_one_that_may() {
     explore(|| Shared::new(3, CENTRAL, "2", 1), &[(1, Looks), (2, Looks)], Shared::add, 2);
 }
 
 /// Neither worker takes both tasks, since a worker that has taken one is busy for ever.
 #[test]
-fn two_wide_tasks_are_had_by_two_who_prefer_them() {
+fn two_workers_that_prefer_wide_tasks_take_two_of_them() {
     let adds = |shared: &Shared| (0..2).for_each(|_| shared.add());
     explore(|| Shared::new(3, CENTRAL, "1-2", 2), &[(1, LooksForOne), (2, LooksForOne)], adds, 1);
 }
 
 /// A worker that was asleep, and perhaps notified of a task, goes to other work.
 #[test]
-fn one_who_was_woken_and_has_other_work_wakes_another() {
+fn a_woken_worker_with_other_work_wakes_another_worker() {
     explore(|| Shared::new(3, CENTRAL, "1-2", 1), &[(1, GoesAway), (2, Looks)], Shared::add, 2);
 }
 

@@ -43,7 +43,7 @@ fn leaf() -> usize {
 }
 
 #[test]
-fn wide_tasks_run_on_those_who_prefer_them_and_others_anywhere() {
+fn wide_tasks_run_on_workers_that_prefer_them_and_other_tasks_anywhere() {
     let runtime = runtime(4, &[1, 3], LONG);
     are_ready(&runtime, 2);
     let (wide, others) = (Mutex::new(Vec::new()), AtomicUsize::new(0));
@@ -62,7 +62,7 @@ fn wide_tasks_run_on_those_who_prefer_them_and_others_anywhere() {
 }
 
 #[test]
-fn where_nobody_prefers_them_wide_tasks_are_like_others() {
+fn wide_tasks_that_no_worker_prefers_run_like_other_tasks() {
     let runtime = runtime(2, &[], LONG);
     let ran = AtomicUsize::new(0);
     runtime.scope(|s| {
@@ -154,7 +154,7 @@ fn a_creator_that_avoids_wide_tasks_runs_some_when_there_are_too_many() {
 }
 
 #[test]
-fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
+fn a_resting_worker_leaves_wide_tasks_to_the_other_workers() {
     let runtime = runtime(2, &[1], LONG);
     are_ready(&runtime, 1);
     runtime.set_working(1, false);
@@ -168,7 +168,7 @@ fn one_who_prefers_them_and_rests_keeps_none_from_the_others() {
 /// Both are added while both workers that prefer them sleep, and the first runs until the second
 /// has run: the worker that is notified of the first is busy.
 #[test]
-fn each_of_two_is_told_to_another_who_sleeps() {
+fn each_of_two_wide_tasks_wakes_another_sleeper() {
     let runtime = runtime(3, &[1, 2], LONG);
     are_ready(&runtime, 2);
     let begun = AtomicUsize::new(0);

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_open_ends_with_the_recording_and_what_is_later_is_left_out() {
+    fn an_open_slice_ends_with_the_recording_and_a_later_one_is_left_out() {
         let mut lane = OneLane::default();
         for happened in [
             Happened::Begin { at: 1, activity: 1, task: 7 },

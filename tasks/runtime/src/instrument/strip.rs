@@ -92,7 +92,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nothing_is_lost_however_long_it_takes(
+        fn a_strip_keeps_the_sum_of_times_of_any_length(
             steps in prop::collection::vec((1_u64..1 << 34, 0_u64..100), 1..200),
         ) {
             let mut strip = Strip::new();
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_done_lies_where_it_was_done() {
+    fn time_is_added_to_the_bins_in_which_it_passed() {
         let mut strip = Strip::new();
         let mut done = [0; SLOTS];
         done[SLOT_CODE] = WIDTH_FIRST;

@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_read_is_what_was_written() {
+    fn events_are_read_as_they_were_written() {
         let (tape, budget) = (Tape::new(), Budget::new(1 << 20));
         let written = [
             Happened::Begin { at: 1, activity: 7, task: u64::MAX },
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn what_there_is_no_room_for_is_counted() {
+    fn events_without_room_are_counted() {
         let (tape, budget) = (Tape::new(), Budget::new(BYTES as usize));
         (0..WORDS as u64 + 10).for_each(|at| tape.write(Happened::End { at }, &budget, at));
         assert_eq!(all(&tape).len(), WORDS);

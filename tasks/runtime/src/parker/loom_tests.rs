@@ -29,7 +29,7 @@ fn of_two_wake_ups_in_a_row_none_is_lost() {
 /// A thread that asks after a wake-up sees that the sleeper goes on, even one that had not slept
 /// yet.
 #[test]
-fn who_was_told_is_not_seen_asleep() {
+fn a_notified_worker_does_not_count_as_asleep() {
     loom::model(|| {
         let parker = Arc::new(Parker::new());
         let sleeper = {

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wanted_is_taken_from_below_others() {
+    fn a_wanted_task_is_taken_from_below_other_tasks() {
         let mut classes = Classes::new();
         classes.add(task(1), 5);
         classes.add(task(2), 0);

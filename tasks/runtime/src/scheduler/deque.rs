@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_some_of_few_leaves_every_second_and_the_youngest() {
+    fn a_thief_at_a_short_queue_leaves_every_second_task_and_the_youngest() {
         for (number, wanted, expected) in [
             (1, 1, vec![1]),
             (2, 1, vec![1]),
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn it_grows_and_keeps_the_order_at_both_ends() {
+    fn a_growing_deque_keeps_its_order_at_both_ends() {
         let deque = Deque::with_capacity(2);
         let mut oldest = Vec::new();
         // SAFETY: this thread is the owner.
@@ -390,17 +390,17 @@ mod loom_tests {
     }
 
     #[test]
-    fn one_taker_and_a_ring_that_is_large_enough() {
+    fn each_task_is_taken_once_by_one_thief_and_an_owner_with_room() {
         all_are_had_once(4, 3, 1);
     }
 
     #[test]
-    fn one_taker_and_a_ring_that_grows() {
+    fn each_task_is_taken_once_by_one_thief_and_an_owner_whose_ring_grows() {
         all_are_had_once(2, 3, 1);
     }
 
     #[test]
-    fn two_takers() {
+    fn each_task_is_taken_once_by_two_thieves_and_the_owner() {
         all_are_had_once(2, 2, 2);
     }
 
@@ -438,12 +438,12 @@ mod loom_tests {
     }
 
     #[test]
-    fn one_shares_what_the_owner_leaves() {
+    fn a_thief_takes_every_second_task_that_the_owner_leaves() {
         all_are_had_once_when_shared(4, 2);
     }
 
     #[test]
-    fn one_shares_while_the_owner_takes_all() {
+    fn a_thief_takes_every_second_task_while_the_owner_pops_all() {
         all_are_had_once_when_shared(4, 4);
     }
 }

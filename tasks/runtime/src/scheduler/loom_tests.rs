@@ -68,19 +68,19 @@ fn nobody_starves(config: SchedulerConfig, tasks: usize) {
 }
 
 #[test]
-fn a_task_that_is_added_while_another_worker_falls_asleep_is_had() {
+fn a_task_that_is_added_while_a_worker_falls_asleep_is_taken() {
     nobody_starves(SchedulerConfig::default(), 1);
 }
 
 #[test]
-fn two_tasks_of_a_busy_worker_are_had() {
+fn both_tasks_of_a_busy_worker_are_taken() {
     nobody_starves(SchedulerConfig::default(), 2);
 }
 
 /// Each worker is in a domain of its own, so that none sees at once a change that another one makes
 /// at the root.
 #[test]
-fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
+fn one_of_two_idle_workers_takes_a_task_of_a_busy_worker() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.max_branches = 10_000;
@@ -98,13 +98,13 @@ fn a_task_of_a_busy_worker_is_had_by_either_of_two_others() {
 }
 
 #[test]
-fn a_task_that_is_given_to_a_waiting_worker_is_had() {
+fn a_waiting_worker_takes_the_task_that_it_is_given() {
     let feed = Feed::Give { rebalance: true };
     nobody_starves(SchedulerConfig::Tree(TreeConfig { feed, ..TreeConfig::default() }), 1);
 }
 
 #[test]
-fn tasks_in_a_central_queue_are_had() {
+fn tasks_in_a_central_queue_are_taken() {
     for form in FORMS {
         nobody_starves(SchedulerConfig::Central(form), 2);
     }
@@ -128,7 +128,7 @@ fn comes_from_outside(config: SchedulerConfig) {
 }
 
 #[test]
-fn a_task_from_outside_is_had() {
+fn a_task_that_an_external_thread_adds_is_taken() {
     comes_from_outside(SchedulerConfig::default());
     for form in FORMS {
         comes_from_outside(SchedulerConfig::Central(form));
@@ -136,7 +136,7 @@ fn a_task_from_outside_is_had() {
 }
 
 #[test]
-fn a_worker_that_was_told_of_a_task_and_goes_away_tells_another() {
+fn a_notified_worker_that_leaves_notifies_another() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {
@@ -164,7 +164,7 @@ fn a_worker_that_was_told_of_a_task_and_goes_away_tells_another() {
 }
 
 #[test]
-fn an_immediate_successor_that_another_looks_at_is_had() {
+fn an_immediate_successor_that_another_worker_looks_at_is_taken() {
     let mut model = loom::model::Builder::new();
     model.preemption_bound = Some(2);
     model.check(|| {

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_list_is_told() {
+    fn an_invalid_list_is_refused() {
         for text in ["3-1", "a", "1,,2", "-1", "99999999", "cpus.txt", ",", "0-", "1 2"] {
             assert!(text.parse::<CpuList>().is_err(), "{text}");
         }

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_machine_is_refused_with_an_example() {
+    fn a_text_that_declares_no_machine_is_refused_with_an_example() {
         for text in ["", "x", "0", "2x0", "2x24x1x1", "999999x999999", "-1", "two"] {
             let error = text.parse::<Topology>().unwrap_err();
             let said = error.to_string();
