@@ -13,6 +13,15 @@ fn shipped(name: &str) -> Scenario {
     Scenario::parse(text, file).unwrap_or_else(|error| panic!("{error}"))
 }
 
+#[test]
+fn a_shipped_scenario_is_read_by_its_name_as_it_is_parsed() {
+    for name in scenarios::names() {
+        let read = Scenario::shipped(name).unwrap().unwrap();
+        assert_eq!(format!("{read:?}"), format!("{:?}", shipped(name)));
+    }
+    assert!(Scenario::shipped("none").is_none());
+}
+
 fn workload(scenario: &Scenario, foreground: &str, background: &str) -> Workload {
     let foreground = scenario.foreground_names().position(|name| name == foreground);
     let background = scenario.background_names().position(|name| name == background).unwrap();

@@ -140,8 +140,8 @@ impl Work {
 
 /// A scenario by name or from a file.
 pub fn read_scenario(name: &str) -> Result<Scenario> {
-    if let Some((file, text)) = scenarios::by_name(name) {
-        return Ok(Scenario::parse(text, file)?);
+    if let Some(scenario) = Scenario::shipped(name) {
+        return Ok(scenario?);
     }
     let path = Path::new(name);
     if !path.exists() && !name.contains(['.', '/']) {
