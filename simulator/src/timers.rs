@@ -1,94 +1,145 @@
-//! Which timer fires next: a winner tree with one slot a timer.
+//! Which timer fires next: a tree of winners with one slot a timer.
 //!
 //! A scheduler simulation has a bounded set of timers and moves most of them
 //! whenever a frequency changes. A slot each means no dead entries and no
 //! allocation, and equal times are ordered by slot, which decides every tie.
+//!
+//! Eight children a node: most timers move without being the first of their node, and then the
+//! nodes above stay as they are (docs/measurements/simulator-speed.md).
 
 /// A timer that is not set.
 pub(crate) const NEVER: u64 = u64::MAX;
 
+/// Children of a node: as many keys as a cache line has.
+const CHILDREN: usize = 8;
+
 /// The earliest of a fixed set of keys.
 #[derive(Clone, Debug)]
 pub(crate) struct WinnerTree {
-    /// Node 1 is the root, node i has children 2i and 2i+1, the slots are the last
-    /// half. Each node holds the better of its children.
-    nodes: Vec<Node>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Node {
-    key: u64,
-    slot: u32,
+    /// By node: the least key of its children. Node 0 is the root, node i has the children from
+    /// 8i+8 on, the slots are the nodes from `leaves` on; nodes 1 to 7 are not used.
+    keys: Vec<u64>,
+    /// By node: the lowest slot with that key.
+    slots: Vec<u32>,
+    leaves: usize,
 }
 
 impl WinnerTree {
     pub(crate) fn new(slots: usize) -> Self {
-        let leaves = slots.next_power_of_two().max(2);
-        let mut nodes = vec![Node { key: NEVER, slot: 0 }; 2 * leaves];
-        for slot in 0..leaves {
-            nodes[leaves + slot].slot = slot as u32;
+        let (mut leaves, mut room) = (CHILDREN, CHILDREN);
+        while room < slots {
+            leaves = first_child(leaves);
+            room *= CHILDREN;
         }
-        for node in (1..leaves).rev() {
-            nodes[node] = nodes[2 * node];
+        let nodes = leaves + slots.next_multiple_of(CHILDREN).max(CHILDREN);
+        let mut tree = Self { keys: vec![NEVER; nodes], slots: vec![0; nodes], leaves };
+        for (slot, of_leaf) in tree.slots[leaves..].iter_mut().enumerate() {
+            *of_leaf = slot as u32;
         }
-        Self { nodes }
+        for node in (CHILDREN..leaves).rev().chain([0]) {
+            tree.slots[node] = tree.slots.get(first_child(node)).copied().unwrap_or(0);
+        }
+        tree
     }
 
     /// Sets a slot's key; [`NEVER`] disarms the slot.
     #[inline]
     pub(crate) fn set(&mut self, slot: usize, key: u64) {
-        let mut node = self.nodes.len() / 2 + slot;
-        if self.nodes[node].key == key {
-            return;
-        }
-        self.nodes[node].key = key;
-        while node > 1 {
-            node /= 2;
-            let [left, right] = [self.nodes[2 * node], self.nodes[2 * node + 1]];
-            let winner = if left.key <= right.key { left } else { right };
-            if self.nodes[node] == winner {
-                return;
+        let leaf = self.leaves + slot;
+        let old = self.keys[leaf];
+        // Half of all calls change nothing.
+        if key != old {
+            self.keys[leaf] = key;
+            if key < old {
+                self.move_forward(leaf, slot as u32, key);
+            } else {
+                self.move_back(leaf, slot as u32);
             }
-            self.nodes[node] = winner;
         }
     }
 
+    /// The key of a slot fell: the slot wins every node above until another one is before it.
+    fn move_forward(&mut self, mut node: usize, slot: u32, key: u64) {
+        while node > 0 {
+            node = parent(node);
+            let (best, best_slot) = (self.keys[node], self.slots[node]);
+            if best < key || best == key && best_slot < slot {
+                return;
+            }
+            self.keys[node] = key;
+            self.slots[node] = slot;
+        }
+    }
+
+    /// The key of a slot rose: every node that the slot won finds its winner anew.
+    fn move_back(&mut self, mut node: usize, slot: u32) {
+        while node > 0 {
+            node = parent(node);
+            if self.slots[node] != slot {
+                return;
+            }
+            let first = first_child(node);
+            let (children, _) = self.keys[first..].split_first_chunk().expect("a whole node");
+            let (at, best) = least(children);
+            self.slots[node] = self.slots[first + at];
+            self.keys[node] = best;
+        }
+    }
+
+    #[inline]
     pub(crate) fn get(&self, slot: usize) -> u64 {
-        self.nodes[self.nodes.len() / 2 + slot].key
+        self.keys[self.leaves + slot]
     }
 
     /// The smallest key and the lowest slot with that key; [`NEVER`] when all are disarmed.
     #[inline]
     pub(crate) fn first(&self) -> (u64, usize) {
-        (self.nodes[1].key, self.nodes[1].slot as usize)
+        (self.keys[0], self.slots[0] as usize)
     }
 
     /// The first slot of a range whose key is below a limit.
     pub(crate) fn first_below(&self, slots: std::ops::Range<usize>, limit: u64) -> Option<usize> {
-        let leaves = self.nodes.len() / 2;
         if slots.is_empty() {
             return None;
         }
-        let mut node = leaves + slots.start;
-        while self.nodes[node].key >= limit {
+        let mut node = self.leaves + slots.start;
+        while self.keys[node] >= limit {
             // The next subtree to the right.
-            while node & 1 == 1 {
-                node /= 2;
+            while node % CHILDREN == CHILDREN - 1 {
+                node = parent(node);
             }
             if node == 0 {
                 return None;
             }
             node += 1;
         }
-        while node < leaves {
-            node *= 2;
-            if self.nodes[node].key >= limit {
+        while node < self.leaves {
+            node = first_child(node);
+            while self.keys[node] >= limit {
                 node += 1;
             }
         }
-        let slot = node - leaves;
+        let slot = node - self.leaves;
         (slot < slots.end).then_some(slot)
     }
+}
+
+/// The first of the least keys, and where it is; in pairs, which the CPU compares in parallel.
+#[inline]
+fn least(keys: &[u64; CHILDREN]) -> (usize, u64) {
+    let of = |child: usize| (child, keys[child]);
+    let lesser = |a: (usize, u64), b: (usize, u64)| if b.1 < a.1 { b } else { a };
+    let half =
+        |from: usize| lesser(lesser(of(from), of(from + 1)), lesser(of(from + 2), of(from + 3)));
+    lesser(half(0), half(CHILDREN / 2))
+}
+
+fn first_child(node: usize) -> usize {
+    CHILDREN * node + CHILDREN
+}
+
+fn parent(node: usize) -> usize {
+    node / CHILDREN - 1
 }
 
 /// Timers by kind; at equal times the lower slot fires first.
@@ -131,20 +182,13 @@ impl Slots {
         }
     }
 
-    pub(crate) fn timer(&self, mut slot: usize) -> Timer {
-        for (size, make) in [
-            (self.cpus, Timer::StepEnd as fn(usize) -> Timer),
-            (self.domains, Timer::License),
-            (self.tasks, Timer::TaskWakes),
-            (self.cpus, Timer::SliceEnd),
-            (self.cpus, Timer::Tick),
-        ] {
-            if slot < size {
-                return make(slot);
-            }
-            slot -= size;
-        }
-        Timer::Scheduler
+    #[inline]
+    pub(crate) fn timer(&self, slot: usize) -> Timer {
+        let Some(slot) = slot.checked_sub(self.cpus) else { return Timer::StepEnd(slot) };
+        let Some(slot) = slot.checked_sub(self.domains) else { return Timer::License(slot) };
+        let Some(slot) = slot.checked_sub(self.tasks) else { return Timer::TaskWakes(slot) };
+        let Some(slot) = slot.checked_sub(self.cpus) else { return Timer::SliceEnd(slot) };
+        if slot < self.cpus { Timer::Tick(slot) } else { Timer::Scheduler }
     }
 }
 
