@@ -1,5 +1,7 @@
 //! A license domain: its state machine, and the tasks that hold each level.
 
+use std::ops::Range;
+
 use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License, LicenseDomain};
 
 use crate::timers::NEVER;
@@ -21,7 +23,7 @@ pub(crate) struct Domain {
     pub is_widening: bool,
     /// When [`Self::advance`] is due; [`NEVER`]: not before a demand.
     pub due_ns: u64,
-    /// Running tasks, ordered by core.
+    /// Running tasks, ordered by CPU.
     runners: Vec<Runner>,
     /// The tasks with the widest registers of those that run.
     widest: Vec<u32>,
@@ -29,13 +31,17 @@ pub(crate) struct Domain {
     holders: [Vec<u32>; LEVELS_MAX],
 }
 
-/// The demand of a running task on its domain.
+/// A running task, its demand on its domain, and what it stalls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Runner {
     pub task: u32,
-    pub core: usize,
-    pub class: cpu_model::Class,
+    pub cpu: u32,
+    pub core: u32,
     pub rate_permille: u32,
+    pub stall_permille: u32,
+    pub class: cpu_model::Class,
+    /// Level that class and rate demand alone.
+    pub own_level: u8,
 }
 
 impl Domain {
@@ -68,21 +74,27 @@ impl Domain {
         }
     }
 
-    /// Updates the license's demand to that of `runners`, which are ordered by core.
+    /// Updates the license's demand to that of `runners`, which are ordered by CPU.
     pub(crate) fn update(&mut self, cpu: &CpuModel, runners: &[Runner], active: u32, now_ns: u64) {
         if self.runners == runners {
             return;
         }
         self.runners.clear();
         self.runners.extend_from_slice(runners);
-        let width = runners.iter().map(|runner| runner.class.width()).max().unwrap_or(0);
         self.widest.clear();
-        let widest = runners.iter().filter(|runner| runner.class.width() == width);
-        self.widest.extend(widest.map(|runner| runner.task));
 
+        let mut width = 0;
         let mut top = 0;
         let mut is_heavy = false;
         for runner in runners {
+            let own_width = runner.class.width();
+            if own_width > width {
+                width = own_width;
+                self.widest.clear();
+            }
+            if own_width == width {
+                self.widest.push(runner.task);
+            }
             let level = level_among(cpu, runners, runner);
             if level > top {
                 // From here on new holders replace the tasks that held these levels last.
@@ -104,6 +116,25 @@ impl Domain {
             self.license.demand(&cpu.license, demand, active, now_ns);
             self.refresh(cpu);
         }
+    }
+
+    /// The tasks that ran at the last update, ordered by CPU.
+    pub(crate) fn runners(&self) -> &[Runner] {
+        &self.runners
+    }
+
+    /// Those of a core, as a range of [`Self::runners`].
+    #[inline]
+    pub(crate) fn range_of(&self, core: usize) -> Range<usize> {
+        let is_before = |last: u32| move |runner: &Runner| runner.core < last;
+        let (core, end) = (core as u32, self.runners.len());
+        let is_alone = self.runners.first().is_none_or(|first| first.core == core)
+            && self.runners.last().is_none_or(|last| last.core == core);
+        if is_alone {
+            return 0..end;
+        }
+        self.runners.partition_point(is_before(core))
+            ..self.runners.partition_point(is_before(core + 1))
     }
 
     /// Ends the stage, transition or hold that is due.
@@ -134,14 +165,11 @@ impl Domain {
 
 /// The level a runner's class demands with the rates of its core added up.
 fn level_among(cpu: &CpuModel, runners: &[Runner], runner: &Runner) -> u8 {
-    if cpu.demand[runner.class as usize].is_empty() {
-        return 0;
+    let is_beside = |other: &&Runner| other.core == runner.core && other.class == runner.class;
+    let sum: u32 = runners.iter().filter(is_beside).map(|other| other.rate_permille).sum();
+    if sum == runner.rate_permille {
+        return runner.own_level;
     }
-    let sum = runners
-        .iter()
-        .filter(|other| other.core == runner.core && other.class == runner.class)
-        .map(|other| other.rate_permille)
-        .sum();
     cpu.level_demanded(runner.class, sum)
 }
 
@@ -163,7 +191,8 @@ mod tests {
     }
 
     fn runner(task: u32, class: Class, rate_permille: u32) -> Runner {
-        Runner { task, core: 0, class, rate_permille }
+        let own_level = skylake().level_demanded(class, rate_permille);
+        Runner { task, cpu: task, core: 0, rate_permille, stall_permille: 0, class, own_level }
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //!
 //! Exact integer arithmetic; the formulas are in `docs/decisions/0002-machine-model.md`.
 
+use cpu_model::Turbo;
+
 /// Fractions in 2^-20.
-pub(crate) const ONE_Q20: u64 = 1 << 20;
+const ONE_Q20: u64 = 1 << 20;
 
 /// Constants of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,53 +17,115 @@ pub(crate) struct Machine {
 
 /// The inputs of a task's rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Conditions {
+struct Conditions {
     /// Frequency of the core.
+    khz: u32,
+    /// License rate: 0 halted.
+    license_permille: u16,
+    /// Stall share of the task at the reference frequency.
+    stall_permille: u32,
+    /// Stall share of the task on the sibling, if one runs.
+    sibling_stall_permille: Option<u32>,
+}
+
+/// Rates of progress and loss on a CPU, constant between two changes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Pace {
+    pub rate_q20: u64,
+    /// Share of the time that is lost.
+    pub lost_q20: u64,
+    /// Share of the cycles that are stalled.
+    pub stalled_q20: u64,
+    /// 0 while halted.
     pub khz: u32,
+    pub level: u8,
+    pub throttled: bool,
+}
+
+/// The inputs of a pace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Situation {
+    /// Of the turbo table.
+    pub row: usize,
+    /// Level whose frequency applies.
+    pub level: u8,
     /// License rate: 0 halted.
     pub license_permille: u16,
     /// Stall share of the task at the reference frequency.
     pub stall_permille: u32,
     /// Stall share of the task on the sibling, if one runs.
     pub sibling_stall_permille: Option<u32>,
+    /// Level that the task demands alone.
+    pub own_level: u8,
+    /// Whether the task loses time to a level or a width above its own.
+    pub loses: bool,
 }
 
-impl Conditions {
-    /// All conditions in one number: shares are at most 1000.
-    fn key(&self) -> u64 {
+impl Situation {
+    /// The situation in one number: shares are at most 1000, rows and levels those of a table.
+    #[inline]
+    pub(crate) fn key(&self) -> u64 {
         let sibling = self.sibling_stall_permille.map_or(0, |stall| stall + 1);
-        u64::from(self.khz) << 31
-            | u64::from(self.license_permille) << 21
-            | u64::from(self.stall_permille) << 11
+        (self.row as u64) << 37
+            | u64::from(self.level) << 34
+            | u64::from(self.own_level) << 31
+            | u64::from(self.loses) << 30
+            | u64::from(self.license_permille) << 20
+            | u64::from(self.stall_permille) << 10
             | u64::from(sibling)
     }
 }
 
-/// Rates that were computed before; few conditions differ in a run.
+/// Paces that were computed before; few situations differ in a run.
 pub(crate) struct Known {
     machine: Machine,
-    /// Keys of conditions with their rates.
-    entries: Vec<(u64, u64)>,
+    /// Keys of situations with their paces.
+    entries: Vec<(u64, Pace)>,
 }
 
 impl Known {
     const ENTRIES_LOG2: u32 = 10;
-    /// No condition has this key.
-    const NONE: u64 = u64::MAX;
+    /// No situation has this key.
+    pub(crate) const NONE: u64 = u64::MAX;
 
     pub(crate) fn new(machine: Machine) -> Self {
-        Self { machine, entries: vec![(Self::NONE, 0); 1 << Self::ENTRIES_LOG2] }
+        Self { machine, entries: vec![(Self::NONE, Pace::default()); 1 << Self::ENTRIES_LOG2] }
     }
 
-    /// [`rate_q20`], from memory where possible.
-    pub(crate) fn rate_q20(&mut self, conditions: &Conditions) -> u64 {
-        let key = conditions.key();
+    /// The pace in the situation with that key, from memory where possible.
+    #[inline]
+    pub(crate) fn pace(&mut self, turbo: &Turbo, situation: &Situation, key: u64) -> &Pace {
         let place = key.wrapping_mul(random::GOLDEN) >> (u64::BITS - Self::ENTRIES_LOG2);
         let entry = &mut self.entries[place as usize];
         if entry.0 != key {
-            *entry = (key, rate_q20(self.machine, conditions));
+            *entry = (key, pace(self.machine, turbo, situation));
         }
-        entry.1
+        &entry.1
+    }
+}
+
+fn pace(machine: Machine, turbo: &Turbo, situation: &Situation) -> Pace {
+    let conditions = Conditions {
+        khz: turbo.khz(situation.row, situation.level),
+        license_permille: situation.license_permille,
+        stall_permille: situation.stall_permille,
+        sibling_stall_permille: situation.sibling_stall_permille,
+    };
+    let rate = rate_q20(machine, &conditions);
+    let lost = if situation.loses {
+        let khz = turbo.khz(situation.row, situation.own_level);
+        let ideal = Conditions { khz, license_permille: 1000, ..conditions };
+        lost_q20(rate, rate_q20(machine, &ideal)).min(ONE_Q20)
+    } else {
+        0
+    };
+    Pace {
+        rate_q20: rate,
+        lost_q20: lost,
+        stalled_q20: stalled_q20(conditions.stall_permille, rate),
+        khz: if conditions.license_permille == 0 { 0 } else { conditions.khz },
+        level: situation.level,
+        throttled: conditions.license_permille < 1000,
     }
 }
 
@@ -88,12 +152,12 @@ fn rate_q20(machine: Machine, c: &Conditions) -> u64 {
 }
 
 /// Share of the task's time that is stalled on memory, in 2^-20: m * rate.
-pub(crate) fn stalled_q20(stall_permille: u32, rate_q20: u64) -> u64 {
+fn stalled_q20(stall_permille: u32, rate_q20: u64) -> u64 {
     (u64::from(stall_permille) * rate_q20 / 1000).min(ONE_Q20)
 }
 
 /// Share of the time lost when `rate` is had instead of `ideal`, in 2^-20.
-pub(crate) fn lost_q20(rate_q20: u64, ideal_q20: u64) -> u64 {
+fn lost_q20(rate_q20: u64, ideal_q20: u64) -> u64 {
     if ideal_q20 <= rate_q20 { 0 } else { ((ideal_q20 - rate_q20) << 20) / ideal_q20 }
 }
 
@@ -147,14 +211,33 @@ mod tests {
     }
 
     #[test]
-    fn a_remembered_rate_equals_the_computed_one() {
+    fn a_remembered_pace_equals_the_computed_one() {
+        let cpu = crate::testing::skylake();
         let mut known = Known::new(MACHINE);
+        let mut keys = std::collections::BTreeMap::new();
         for round in 0..2 {
-            for khz in (1_000_000..3_700_000).step_by(100_000) {
+            for place in 0..cpu.turbo.rows as usize * 18 {
+                let (row, level, own_level) =
+                    (place / 18, (place / 6 % 3) as u8, (place / 2 % 3) as u8);
+                let loses = place % 2 == 1;
                 for stall_permille in (0..=1000).step_by(50) {
                     for sibling_stall_permille in [None, Some(0), Some(1000)] {
-                        let c = Conditions { khz, stall_permille, sibling_stall_permille, ..ALONE };
-                        assert_eq!(known.rate_q20(&c), rate_q20(MACHINE, &c), "{round} {c:?}");
+                        for license_permille in [0, 250, 1000] {
+                            let situation = Situation {
+                                row,
+                                level,
+                                license_permille,
+                                stall_permille,
+                                sibling_stall_permille,
+                                own_level,
+                                loses,
+                            };
+                            let key = situation.key();
+                            let expected = pace(MACHINE, &cpu.turbo, &situation);
+                            let found = *known.pace(&cpu.turbo, &situation, key);
+                            assert_eq!(found, expected, "{round} {situation:?}");
+                            assert_eq!(*keys.entry(key).or_insert(situation), situation);
+                        }
                     }
                 }
             }

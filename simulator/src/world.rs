@@ -8,7 +8,7 @@ use trace::Event;
 use crate::config::Config;
 use crate::domain::{Domain, Runner};
 use crate::error::SimError;
-use crate::rate::{self, Conditions, Known, ONE_Q20, lost_q20, stalled_q20};
+use crate::rate::{self, Known, Pace, Situation};
 use crate::recorder::Recorder;
 use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
 use crate::sensors;
@@ -19,22 +19,8 @@ use crate::topology::{Affinities, Mask, Topology};
 /// Losses are kept for each pair of applications.
 const APPLICATIONS_MAX: usize = 512;
 
-/// Rates of progress and loss on a CPU, constant between two changes.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Pace {
-    rate_q20: u64,
-    /// Share of the time that is lost.
-    lost_q20: u64,
-    /// Share of the cycles that are stalled.
-    stalled_q20: u64,
-    /// 0 while halted.
-    khz: u32,
-    level: u8,
-    throttled: bool,
-}
-
 /// A logical CPU.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Cpu {
     pub running: Option<usize>,
     /// When the running task was last accounted.
@@ -42,10 +28,26 @@ pub(crate) struct Cpu {
     /// Until when the running task's progress is booked.
     booked_ns: u64,
     pace: Pace,
+    /// The situation whose pace it is ([`Situation::key`]).
+    pace_key: u64,
     /// Whether the timer of the step's end is right for this pace.
     is_armed: bool,
     /// The tasks that hold the level above that of the running task.
     culprits: Vec<u32>,
+}
+
+impl Cpu {
+    fn new() -> Self {
+        Self {
+            running: None,
+            since_ns: 0,
+            booked_ns: 0,
+            pace: Pace::default(),
+            pace_key: Known::NONE,
+            is_armed: false,
+            culprits: Vec::new(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -132,7 +134,7 @@ impl<'a> World<'a> {
             believed_turbo: sensors::believed(&model.turbo, config.sensor_faults),
             config,
             affinities,
-            cpus: vec![Cpu::default(); topology.cpus],
+            cpus: vec![Cpu::new(); topology.cpus],
             idle: Mask::full(topology.cpus),
             idle_cores: Mask::full(topology.cores),
             active_cores: Mask::empty(topology.cores),
@@ -188,6 +190,9 @@ impl<'a> World<'a> {
     /// An idle CPU that the task may use, the nearest to `cpu`: itself if its core is
     /// idle, an idle core of the package, itself, an idle sibling, any idle CPU.
     pub(crate) fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize> {
+        if self.idle.is_empty() {
+            return None;
+        }
         let mask = &self.affinities.masks[self.tasks[task].mask];
         let free = |cpu: usize| self.idle.contains(cpu) && mask.contains(cpu);
         let core = self.topology.core_of(cpu);
@@ -240,16 +245,23 @@ impl<'a> World<'a> {
         self.packages[self.topology.package_of(cpu)].rows.since(self.cpus[cpu].since_ns)
     }
 
-    /// Books the progress and losses of the running task until now.
+    /// Books the progress and losses of the running task until now: nothing, in most calls.
+    #[inline(always)]
     pub(crate) fn close(&mut self, cpu: usize) {
         let place = &mut self.cpus[cpu];
         let dt = self.now_ns - place.booked_ns;
-        place.booked_ns = self.now_ns;
-        let Some(running) = place.running else { return };
         if dt == 0 {
             return;
         }
-        let pace = place.pace;
+        place.booked_ns = self.now_ns;
+        if let Some(running) = place.running {
+            self.book(cpu, running, dt);
+        }
+    }
+
+    #[inline(never)]
+    fn book(&mut self, cpu: usize, running: usize, dt: u64) {
+        let pace = self.cpus[cpu].pace;
         let task = &mut self.tasks[running];
         let units = pace.rate_q20 * dt;
         let overhead = units.min(task.overhead_left);
@@ -293,7 +305,8 @@ impl<'a> World<'a> {
             self.losses_q20[row + self.tasks[victim].application] += u128::from(lost);
             return;
         }
-        let share = lost / culprits.len() as u64;
+        // The last one's part is what is left: a division is needed for more than one.
+        let share = if culprits.len() == 1 { lost } else { lost / culprits.len() as u64 };
         let mut left = lost;
         for (index, &task) in culprits.iter().enumerate() {
             let part = if index + 1 == culprits.len() { left } else { share };
@@ -342,7 +355,8 @@ impl<'a> World<'a> {
     fn settle_turbo_rows(&mut self) {
         for index in 0..self.dirty.len() {
             let core = self.dirty[index];
-            let active = self.topology.cpus_of_core(core).any(|c| self.cpus[c].running.is_some());
+            let cpus = &self.cpus[self.topology.cpus_of_core(core)];
+            let active = cpus.iter().any(|cpu| cpu.running.is_some());
             if active == self.active_cores.contains(core) {
                 continue;
             }
@@ -399,14 +413,17 @@ impl<'a> World<'a> {
             LicenseDomain::Core => self.topology.cpus_of_core(domain),
             LicenseDomain::Package => self.topology.cpus_of_package(domain),
         };
-        for cpu in cpus {
-            if let Some(task) = self.cpus[cpu].running {
-                let work = &self.tasks[task].phase.work;
+        for (cpu, place) in cpus.clone().zip(&self.cpus[cpus]) {
+            if let Some(task) = place.running {
+                let phase = &self.tasks[task].phase;
                 runners.push(Runner {
                     task: task as u32,
-                    core: self.topology.core_of(cpu),
-                    class: work.class,
-                    rate_permille: work.rate_permille,
+                    cpu: cpu as u32,
+                    core: self.topology.core_of(cpu) as u32,
+                    class: phase.work.class,
+                    rate_permille: phase.work.rate_permille,
+                    stall_permille: phase.work.stall_permille,
+                    own_level: phase.own_level,
                 });
             }
         }
@@ -414,62 +431,71 @@ impl<'a> World<'a> {
 
     fn settle_rates(&mut self, core: usize) {
         let index = self.domain_of(core);
-        let effect = self.domains[index].effect;
+        let domain = &self.domains[index];
+        let (effect, level_in_question) = (domain.effect, domain.level_in_question);
+        let widening = if domain.is_widening { domain.demand.width } else { 0 };
         let row = self.packages[self.topology.package_of_core(core)].row();
-        let khz = self.model.turbo.khz(row, effect.level);
-        let cpus = self.topology.cpus_of_core(core);
         if let Some(recorder) = &mut self.recorder {
             let active = self.active_cores.contains(core);
-            recorder.core(self.now_ns, core, effect, if active { khz } else { 0 });
+            let khz = if active { self.model.turbo.khz(row, effect.level) } else { 0 };
+            recorder.core(self.now_ns, core, effect, khz);
         }
-        for cpu in cpus.clone() {
-            let Some(running) = self.cpus[cpu].running else {
-                self.set_timer(Timer::StepEnd(cpu), NEVER);
-                continue;
-            };
-            let sibling = cpus
-                .clone()
-                .find(|&other| other != cpu && self.cpus[other].running.is_some())
-                .and_then(|other| self.cpus[other].running)
-                .map(|task| self.tasks[task].phase.work.stall_permille);
-            let own_level = self.tasks[running].phase.own_level;
-            let (khz, license_permille, level) = if self.config.private_licenses {
-                (self.model.turbo.khz(row, own_level), 1000, own_level)
+        let range = self.domains[index].range_of(core);
+        if range.len() < self.topology.threads_per_core {
+            for cpu in self.topology.cpus_of_core(core) {
+                if self.cpus[cpu].running.is_none() {
+                    self.set_timer(Timer::StepEnd(cpu), NEVER);
+                }
+            }
+        }
+        for at in range.clone() {
+            let runners = &self.domains[index].runners()[range.clone()];
+            let runner = runners[at - range.start];
+            let sibling = if at == range.start { runners.get(1) } else { runners.first() };
+            let own_level = runner.own_level;
+            let (license_permille, level) = if self.config.private_licenses {
+                (1000, own_level)
             } else {
-                (khz, effect.rate_permille, effect.level)
+                (effect.rate_permille, effect.level)
             };
-            let conditions = Conditions {
-                khz,
-                license_permille,
-                stall_permille: self.tasks[running].phase.work.stall_permille,
-                sibling_stall_permille: sibling,
-            };
-            let rate = self.known.rate_q20(&conditions);
-            let pace = Pace {
-                rate_q20: rate,
-                lost_q20: self.lost_share(running, index, row, &conditions, rate),
-                stalled_q20: stalled_q20(conditions.stall_permille, rate),
-                khz: if license_permille == 0 { 0 } else { khz },
+            let situation = Situation {
+                row,
                 level,
-                throttled: license_permille < 1000,
+                license_permille,
+                stall_permille: runner.stall_permille,
+                sibling_stall_permille: sibling.map(|sibling| sibling.stall_permille),
+                own_level,
+                loses: level_in_question > own_level || widening > runner.class.width(),
             };
-            self.set_pace(cpu, running, index, pace);
+            let key = situation.key();
+            let place = &self.cpus[runner.cpu as usize];
+            if place.is_armed && place.pace_key == key && place.pace.lost_q20 == 0 {
+                continue;
+            }
+            let pace = *self.known.pace(&self.model.turbo, &situation, key);
+            self.set_pace(&runner, index, key, &pace);
         }
     }
 
-    fn set_pace(&mut self, cpu: usize, running: usize, domain: usize, pace: Pace) {
-        let is_unchanged = self.cpus[cpu].is_armed && self.cpus[cpu].pace == pace;
+    #[inline]
+    fn set_pace(&mut self, runner: &Runner, domain: usize, key: u64, pace: &Pace) {
+        let (cpu, running) = (runner.cpu as usize, runner.task as usize);
+        let place = &mut self.cpus[cpu];
+        let is_unchanged = place.is_armed && (place.pace_key == key || place.pace == *pace);
+        place.pace_key = key;
         if is_unchanged && pace.lost_q20 == 0 {
             return;
         }
         self.close(cpu);
-        self.cpus[cpu].pace = pace;
+        let place = &mut self.cpus[cpu];
+        place.pace = *pace;
         if pace.lost_q20 > 0 {
-            let own_level = self.tasks[running].phase.own_level;
-            let culprits = self.domains[domain].culprits(own_level).iter();
-            let others = culprits.filter(|&&task| task as usize != running);
-            self.cpus[cpu].culprits.clear();
-            self.cpus[cpu].culprits.extend(others);
+            place.culprits.clear();
+            for &task in self.domains[domain].culprits(runner.own_level) {
+                if task as usize != running {
+                    place.culprits.push(task);
+                }
+            }
         }
         if is_unchanged {
             return;
@@ -481,32 +507,8 @@ impl<'a> World<'a> {
             let units = task.work_left.saturating_add(task.overhead_left);
             self.now_ns.saturating_add(units.div_ceil(pace.rate_q20))
         };
-        self.cpus[cpu].is_armed = true;
+        place.is_armed = true;
         self.set_timer(Timer::StepEnd(cpu), due_ns);
-    }
-
-    /// Share of the time that a task loses to a level above its own, in 2^-20.
-    fn lost_share(
-        &mut self,
-        task: usize,
-        domain: usize,
-        row: usize,
-        conditions: &Conditions,
-        rate: u64,
-    ) -> u64 {
-        let phase = &self.tasks[task].phase;
-        let domain = &self.domains[domain];
-        let above = domain.level_in_question > phase.own_level;
-        let widened = domain.is_widening && domain.demand.width > phase.work.class.width();
-        if !above && !widened {
-            return 0;
-        }
-        let ideal = Conditions {
-            khz: self.model.turbo.khz(row, phase.own_level),
-            license_permille: 1000,
-            ..*conditions
-        };
-        lost_q20(rate, self.known.rate_q20(&ideal)).min(ONE_Q20)
     }
 
     /// The step, its overhead or the task of a CPU is about to change.
