@@ -295,10 +295,11 @@ impl<S: Scheduler> Engine<'_, S> {
                     if self.barriers[index].len() < self.workload.barriers[index].threads as usize {
                         return Ok(Some(Stop::Blocked));
                     }
-                    let arrived = std::mem::take(&mut self.barriers[index]);
-                    for other in arrived.into_iter().filter(|&other| other != task) {
+                    let mut arrived = std::mem::take(&mut self.barriers[index]);
+                    for other in arrived.drain(..).filter(|&other| other != task) {
                         self.make_runnable(other, woken);
                     }
+                    self.barriers[index] = arrived;
                 }
                 Next::Lock(index) => {
                     let (owner, queue) = &mut self.locks[index];

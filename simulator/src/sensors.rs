@@ -49,6 +49,18 @@ pub(crate) struct KernelReadings {
 }
 
 impl Observed {
+    /// The observation of a scheduler that reads no sensor: the time of the slice.
+    fn nothing(time_ns: u64) -> Self {
+        Self {
+            slice: policy::Slice { time_ns, ..policy::Slice::default() },
+            own_level: 0,
+            last_user: NOBODY,
+            lost_ns: None,
+            is_believed: false,
+            readings: KernelReadings::default(),
+        }
+    }
+
     /// Level that the slice proves of its task: the highest level up to the task's own that was
     /// in force.
     pub(crate) fn shown_level(&self) -> u8 {
@@ -152,6 +164,11 @@ impl Sensors {
         if self.faults.evex_strings && self.traps(cpu) { WIDEST } else { class.width() }
     }
 
+    /// Whether the scheduler takes nothing but the time of a slice.
+    fn is_unread(&self) -> bool {
+        !self.is_used && !self.has_own_beliefs
+    }
+
     fn lacks_sensors(&self, cpu: usize) -> bool {
         lacks_sensors(&self.topology, self.faults, cpu)
     }
@@ -159,6 +176,9 @@ impl Sensors {
     /// A running task used registers of this width for the first time in its slice. Only a trap
     /// reports the use immediately.
     pub(crate) fn first_use(&mut self, cpu: usize, task: usize, width: u8) {
+        if self.is_unread() {
+            return;
+        }
         let is_immediate = match self.set {
             SensorSet::D7 => self.faults.false_detections_permille == 0,
             SensorSet::Truth => true,
@@ -175,6 +195,9 @@ impl Sensors {
 
     /// A task comes to a CPU.
     pub(crate) fn started(&mut self, cpu: usize, task: usize, now_ns: u64) {
+        if self.is_unread() {
+            return;
+        }
         if self.needs_belief() || self.lacks_sensors(cpu) {
             let level = self.believed_level(task, now_ns);
             self.believe(cpu, level, now_ns);
@@ -193,6 +216,9 @@ impl Sensors {
         now_ns: u64,
     ) -> Observed {
         let cpu = place.cpu;
+        if self.is_unread() {
+            return Observed::nothing(slice.time_ns);
+        }
         if self.lacks_sensors(cpu) {
             return self.believed(place, task, slice, turbo, now_ns);
         }

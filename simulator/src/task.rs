@@ -218,8 +218,8 @@ impl Task {
     /// Goes on to the next step that is not a loop.
     pub(crate) fn advance(&mut self, cpu: &CpuModel, now_ns: u64) -> Next {
         loop {
-            let Some(&step) = self.program.get(self.position) else { return Next::End };
-            match step {
+            let Some(step) = self.program.get(self.position) else { return Next::End };
+            let next = match *step {
                 Step::Loop { to, times } => {
                     self.follow_loop(to, times);
                     continue;
@@ -242,19 +242,19 @@ impl Task {
                     self.position = if is_next { to as usize } else { self.position + 1 };
                     continue;
                 }
-                _ => {}
-            }
-            self.position += 1;
-            return match step {
-                Step::Sleep(time) => Next::Sleep { ns: self.draw(time), on: None },
+                Step::Sleep(time) => {
+                    self.position += 1;
+                    return Next::Sleep { ns: self.draw(time), on: None };
+                }
                 Step::Timer { timer, period_ns, absolute } => {
+                    self.position += 1;
                     let fires_ns = &mut self.timers[timer as usize];
                     *fires_ns = fires_ns.saturating_add(period_ns);
                     let left_ns = fires_ns.saturating_sub(now_ns);
                     if left_ns == 0 && !absolute {
                         *fires_ns = now_ns;
                     }
-                    Next::Sleep { ns: left_ns, on: None }
+                    return Next::Sleep { ns: left_ns, on: None };
                 }
                 Step::Barrier(i) => Next::Barrier(i as usize),
                 Step::Lock(i) => Next::Lock(i as usize),
@@ -266,12 +266,9 @@ impl Task {
                     Next::Sleep { ns: after_ns, on: Some(cpu as usize) }
                 }
                 Step::Wait(i) => Next::Wait(i as usize),
-                Step::Compute(_)
-                | Step::Loop { .. }
-                | Step::Amount { .. }
-                | Step::Burst { .. }
-                | Step::NextRound { .. } => unreachable!("handled above"),
             };
+            self.position += 1;
+            return next;
         }
     }
 
