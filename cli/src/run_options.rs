@@ -9,7 +9,7 @@ use simulator::{
 };
 
 use crate::machine;
-use crate::settings::{Kernel, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing};
+use crate::settings::{Kernel, Newcomers, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing};
 
 /// More than a run of an hour has; a run beyond this limit is a mistake in its limits.
 const EVENTS_MAX: u64 = 10_000_000_000;
@@ -103,8 +103,13 @@ impl RunOptions {
     /// The scheduler of that name with these options.
     pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
         let set = &self.set.simulation;
-        let fair = |compensation| Scheduler::Fair {
+        let fair = |compensation: Compensation| Scheduler::Fair {
             compensation,
+            newcomers: match set.newcomers {
+                None => compensation.newcomers(),
+                Some(Newcomers::Least) => simulator::Newcomers::Least,
+                Some(Newcomers::Floor) => simulator::Newcomers::Floor,
+            },
             queues: match set.queues {
                 QueueGroups::Global => Queues::Global,
                 QueueGroups::Llc => Queues::PerLlc,
@@ -217,6 +222,7 @@ impl RunOptions {
             || set.smt_share != SMT_SHARE_PERMILLE
             || set.believed_smt_share != SMT_SHARE_PERMILLE
             || set.queues != QueueGroups::Global
+            || set.newcomers.is_some()
             || set.interactive != 1
     }
 

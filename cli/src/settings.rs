@@ -20,7 +20,7 @@ use scenarios::Scenario;
 pub use list::list;
 pub use replay::Replay;
 pub use results::{Results, Shown};
-pub use simulation::{Kernel, QueueGroups, SMT_SHARE_PERMILLE, Sharing, Simulation};
+pub use simulation::{Kernel, Newcomers, QueueGroups, SMT_SHARE_PERMILLE, Sharing, Simulation};
 
 use faults::FaultOptions;
 

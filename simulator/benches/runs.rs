@@ -70,7 +70,11 @@ impl fmt::Display for Load {
 }
 
 pub fn schedulers() -> Vec<(&'static str, Scheduler)> {
-    let fair = |compensation| Scheduler::Fair { compensation, queues: Queues::Global };
+    let fair = |compensation: Compensation| Scheduler::Fair {
+        compensation,
+        queues: Queues::Global,
+        newcomers: compensation.newcomers(),
+    };
     [
         fair(Compensation::None),
         fair(Compensation::Isolation),

@@ -23,6 +23,8 @@ pub enum Scheduler {
         compensation: Compensation,
         /// Which CPUs share a queue.
         queues: Queues,
+        /// Which virtual time a task gets that is new or wakes.
+        newcomers: Newcomers,
     },
     /// The kernel scheduler's own source on a sched_ext without a kernel (feature `scx`).
     Scx(KernelMode),
@@ -184,6 +186,28 @@ pub enum Queues {
     Global,
     /// Those of a last-level cache (here: of a package).
     PerLlc,
+}
+
+/// The virtual time by which `fair` and its kin place tasks that are new or wake. The
+/// dissertation does not say (D 7.5); `docs/decisions/0034` has what each reading does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newcomers {
+    /// The least of all runnable tasks, as CFS places by `min_vruntime`; no lag is bounded.
+    Least,
+    /// The greatest at which a task was the least on some CPU, and lags are bounded
+    /// (`evenkeel/lag.h`), as in the kernel scheduler's source.
+    Floor,
+}
+
+impl Compensation {
+    /// The reading of published schedulers is that of CFS; `even` does as its source does.
+    #[must_use]
+    pub fn newcomers(self) -> Newcomers {
+        match self {
+            Self::Even(_) => Newcomers::Floor,
+            _ => Newcomers::Least,
+        }
+    }
 }
 
 /// The sensor set: the policy's only knowledge of classes and levels.

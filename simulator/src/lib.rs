@@ -23,8 +23,8 @@ mod topology;
 mod world;
 
 pub use config::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
-    Scheduler, SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Newcomers, Queues,
+    RqSharing, Scheduler, SensorFaults, SensorSet,
 };
 pub use error::SimError;
 pub use outcome::{Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, TaskOutcome};
@@ -47,8 +47,10 @@ use crate::sched::scx::Scx;
 /// When the workload deadlocks, never lets time pass, or does not fit the machine.
 pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outcome, SimError> {
     match config.scheduler {
-        Scheduler::Fair { compensation, queues } => {
-            engine::run(cpu, workload, config, |world| Ok(Fair::new(world, compensation, queues)))
+        Scheduler::Fair { compensation, queues, newcomers } => {
+            engine::run(cpu, workload, config, |world| {
+                Ok(Fair::new(world, compensation, queues, newcomers))
+            })
         }
         Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, |world| {
             Ok(PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel)))

@@ -39,6 +39,12 @@ pub struct Simulation {
     #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
     pub queues: QueueGroups,
 
+    /// Virtual time by which the fair schedulers place tasks that are new or wake: the least of all
+    /// runnable tasks; or the greatest at which a task was the least on some CPU, with bounded lags
+    /// [default: floor for even, as in its source, else least]
+    #[arg(long, value_enum)]
+    pub newcomers: Option<Newcomers>,
+
     /// No cost of context switches, traps and migrations
     #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
     pub ideal: bool,
@@ -112,6 +118,13 @@ pub enum Sharing {
 pub enum QueueGroups {
     Global,
     Llc,
+}
+
+/// Readings of how newcomers are placed.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Newcomers {
+    Least,
+    Floor,
 }
 
 impl Sharing {

@@ -9,11 +9,13 @@
 
 mod even;
 mod kernel;
+mod lag;
+mod preempt;
 
 use cpu_model::LEVELS_MAX;
 use policy::{Deficit, Loss, Meter, Mode, NOBODY};
 
-use crate::config::{Compensation, Queues};
+use crate::config::{Compensation, Newcomers, Queues};
 use crate::outcome::PolicyEvent;
 use crate::random::{Purpose, Stream, of_tasks};
 use crate::recorder::tid;
@@ -23,22 +25,18 @@ use crate::task::Stop;
 use crate::timers::{NEVER, WinnerTree};
 use crate::world::World;
 use even::Even;
-use kernel::{Kernel, WAKE_SCAN_MAX};
+use kernel::Kernel;
+use lag::Lag;
 
 /// Slice: `rr_interval` 6 in MuQSS's binary milliseconds (`kernel/sched/MuQSS.c` of
 /// 5.9-ck1), which the prototype inherits.
 const SLICE_NS: u64 = 6 << 20;
 /// Real slices end at jittered times; equal ones would lock gangs in step. Our choice.
 const SLICE_JITTER_PERMILLE: u32 = 150;
-/// A sleeper is placed this far behind the least virtual time at most: half of
+/// A sleeper is placed this far before the least virtual time, or the floor, at most: half of
 /// `sysctl_sched_latency` on 8 and more CPUs (CFS 5.9, `place_entity`).
 const SLEEPER_CREDIT_NS: u64 = 12_000_000;
-/// A waking task preempts one that is this far ahead: `sysctl_sched_wakeup_granularity`
-/// on 8 and more CPUs (CFS 5.9, `wakeup_gran`).
-const WAKEUP_GRANULARITY_NS: u64 = 4_000_000;
 const NICE_0_WEIGHT: u32 = 1024;
-/// Above any time and virtual time that a run reaches.
-const BASE: u64 = 1 << 62;
 
 /// The queue of the tasks of one level that share an affinity mask, in one group of CPUs.
 #[derive(Clone, Debug)]
@@ -78,6 +76,8 @@ pub(crate) struct Fair {
     /// By task: draws of the lengths of slices.
     draws: Vec<Stream>,
     even: Option<Even>,
+    /// Floors of virtual time; `None`: tasks are placed by the least virtual time.
+    lag: Option<Lag>,
     /// Events since the last call that took them; `None` unless a history is kept.
     policy_events: Option<Vec<PolicyEvent>>,
     /// Differences of the kernel scheduler, for queues by last-level cache.
@@ -85,7 +85,12 @@ pub(crate) struct Fair {
 }
 
 impl Fair {
-    pub(crate) fn new(world: &World, compensation: Compensation, queues: Queues) -> Self {
+    pub(crate) fn new(
+        world: &World,
+        compensation: Compensation,
+        queues: Queues,
+        newcomers: Newcomers,
+    ) -> Self {
         let groups = match queues {
             Queues::Global => 1,
             Queues::PerLlc => world.topology.packages,
@@ -133,6 +138,7 @@ impl Fair {
             ],
             draws: of_tasks(world.config.seed, Purpose::Slice, &world.stream_numbers()),
             even,
+            lag: (newcomers == Newcomers::Floor).then(|| Lag::new(world, groups)),
             policy_events: world.config.history.then(Vec::new),
             kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
         }
@@ -236,8 +242,10 @@ impl Fair {
         self.waiting[group] -= 1;
         let own = self.group_of(world, cpu);
         if own != group {
-            self.change_group(task, own);
+            self.change_group(world, task, own);
             self.runnable[own].set(task, self.vtime[task]);
+        } else if let Some(lag) = &mut self.lag {
+            lag.note_least(world, cpu, (own, task), self.vtime[task]);
         }
         self.advance_min_vtime(own);
         task
@@ -338,89 +346,6 @@ impl Fair {
         self.even.as_ref().map_or(Deficit::default(), |even| even.deficit(task))
     }
 
-    /// Virtual time of a running task if accounted now.
-    fn vtime_now(&self, world: &World, cpu: usize, task: usize) -> u64 {
-        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
-        policy::charge(self.vtime[task], ran_ns, 0, 0, world.tasks[task].weight)
-    }
-
-    /// A key that bounds the virtual time of a task that begins to run: until the task is
-    /// accounted, its virtual time is at most `now + BASE - key`, for weights from that of
-    /// nice 0 on. Lighter tasks get the key 0, which bounds nothing.
-    fn bound(&self, world: &World, task: usize) -> u64 {
-        if world.tasks[task].weight < NICE_0_WEIGHT {
-            return 0;
-        }
-        (BASE + world.now_ns).saturating_sub(self.vtime[task])
-    }
-
-    fn is_beyond(&self, world: &World, package: usize, vtime: u64) -> bool {
-        let (key, _) = self.latest[package].first();
-        key != NEVER && (BASE + world.now_ns).saturating_sub(key) > vtime
-    }
-
-    fn note_running(&mut self, world: &World, cpu: usize, key: u64) {
-        let package = world.topology.package_of(cpu);
-        let place = cpu - world.topology.cpus_of_package(package).start;
-        self.latest[package].set(place, key);
-    }
-
-    /// The first CPU, nearest first, whose task is ahead of the woken one by the granularity.
-    /// MuQSS's `try_preempt` takes the first in locality order as well.
-    fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
-        let mask = &world.affinities.masks[world.tasks[task].mask];
-        let weight = world.tasks[task].weight;
-        let limit = policy::preempt_limit(self.vtime[task], WAKEUP_GRANULARITY_NS, weight);
-        let home = world.topology.package_of(near);
-        let packages = world.topology.packages;
-        let reach = if self.groups == 1 { packages } else { 1 };
-        (0..reach)
-            .map(|step| (home + step) % packages)
-            .filter(|&package| self.is_beyond(world, package, limit))
-            .find_map(|package| {
-                let cpus = world.topology.cpus_of_package(package);
-                let first = if package == home { near - cpus.start } else { 0 };
-                let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
-                let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                let may_preempt =
-                    |cpu| self.kernel.as_ref().is_none_or(|kernel| kernel.may_preempt(world, cpu));
-                nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
-                    world.cpus[cpu].running.is_some_and(|running| {
-                        may_preempt(cpu) && self.is_ahead(world, cpu, running, limit)
-                    })
-                })
-            })
-    }
-
-    /// Whether the running task gives way: a waiting task is behind by the granularity, or the
-    /// slice is over.
-    fn gives_way_at_tick(&self, world: &World, cpu: usize) -> bool {
-        let (Some(kernel), Some(task)) = (&self.kernel, world.cpus[cpu].running) else {
-            return false;
-        };
-        if kernel.is_over(world, cpu) {
-            return true;
-        }
-        let Some((least_ns, _)) = self.least(world, cpu, self.group_of(world, cpu)) else {
-            return false;
-        };
-        let own_price_ns = self
-            .even
-            .as_ref()
-            .map_or(0, |even| even.price_ns(world, cpu, even.level(task, world.now_ns)));
-        let least_ns = least_ns.saturating_sub(own_price_ns);
-        let limit = policy::preempt_limit(least_ns, WAKEUP_GRANULARITY_NS, NICE_0_WEIGHT);
-        policy::preempts(limit, self.vtime_now(world, cpu, task))
-    }
-
-    fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
-        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
-        let is_light = world.tasks[task].weight < NICE_0_WEIGHT;
-        policy::preempts(limit, self.vtime[task])
-            || ((is_light || self.vtime[task].saturating_add(ran_ns) > limit)
-                && policy::preempts(limit, self.vtime_now(world, cpu, task)))
-    }
-
     /// The group for a task without an idle CPU: the least loaded one that its affinity allows.
     fn least_loaded(&self, world: &World, task: usize, near: usize) -> usize {
         if self.groups == 1 {
@@ -436,16 +361,26 @@ impl Fair {
             .unwrap_or(near)
     }
 
+    /// The virtual time by which a task is placed that becomes runnable in a group.
+    fn origin(&self, world: &World, group: usize, task: usize) -> u64 {
+        let least = self.min_vtime[group];
+        self.lag.as_ref().map_or(least, |lag| lag.floor_ns(world, group, task).max(least))
+    }
+
     /// Moves a task's virtual time to the scale of another group.
-    fn change_group(&mut self, task: usize, to: usize) {
+    fn change_group(&mut self, world: &World, task: usize, to: usize) {
         let from = self.group[task];
         if from != to {
-            let (min_from, min_to) = (self.min_vtime[from], self.min_vtime[to]);
+            let [min_from, min_to] = [from, to].map(|group| self.origin(world, group, task));
             self.vtime[task] = policy::move_between(self.vtime[task], min_from, min_to);
             if self.runnable[from].get(task) != NEVER {
                 self.runnable[from].set(task, NEVER);
                 self.load[from] -= 1;
                 self.load[to] += 1;
+                if let Some(lag) = &mut self.lag {
+                    lag.leaves(world, from, task);
+                    lag.enters(world, to, task);
+                }
             }
             self.group[task] = to;
         }
@@ -470,12 +405,18 @@ impl Scheduler for Fair {
             Wake::Woken(_) => near,
         });
         let group = self.group_of(world, cpu);
-        self.change_group(task, group);
-        let least = self.min_vtime[group];
+        self.change_group(world, task, group);
+        let origin = self.origin(world, group, task);
         let before_ns = self.vtime[task];
         self.vtime[task] = match wake {
-            Wake::New { .. } => policy::place_new(self.vtime[task], least, SLICE_NS),
-            Wake::Woken(_) => policy::place_waking(self.vtime[task], least, SLEEPER_CREDIT_NS),
+            Wake::New { .. } => {
+                let vslice_ns = match self.lag {
+                    Some(_) => policy::charge(0, SLICE_NS, 0, 0, world.tasks[task].weight),
+                    None => SLICE_NS,
+                };
+                policy::place_new(self.vtime[task], origin, vslice_ns)
+            }
+            Wake::Woken(_) => policy::place_waking(self.vtime[task], origin, SLEEPER_CREDIT_NS),
         };
         let banked_ns = self.deficit(task).banked_ns;
         if let Some(even) = &mut self.even {
@@ -483,6 +424,10 @@ impl Scheduler for Fair {
         }
         self.record_account(task, 0, banked_ns - self.deficit(task).banked_ns);
         self.load[group] += 1;
+        if let Some(lag) = &mut self.lag {
+            lag.enters(world, group, task);
+            lag.wakes(task, idle.is_some());
+        }
         self.enqueue(world, task, group);
         let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
         if let (Some(kernel), Some(cpu)) = (&mut self.kernel, interrupted) {
@@ -510,7 +455,10 @@ impl Scheduler for Fair {
         self.vtime[task] =
             policy::charge(self.vtime[task], time_ns, charged.refund_ns, bill_ns, weight);
         let group = self.group_of(world, cpu);
-        self.change_group(task, group);
+        self.change_group(world, task, group);
+        if let (Some(lag), Stop::Preempted) = (&self.lag, stop) {
+            self.vtime[task] = lag.bound_ns(world, group, task, self.vtime[task]);
+        }
         self.record_account(task, bill_ns, charged.idle_compensation_ns);
         match stop {
             Stop::Preempted => {
@@ -526,6 +474,9 @@ impl Scheduler for Fair {
                 }
                 self.runnable[group].set(task, NEVER);
                 self.load[group] -= 1;
+                if let Some(lag) = &mut self.lag {
+                    lag.leaves(world, group, task);
+                }
             }
         }
         self.note_running(world, cpu, NEVER);

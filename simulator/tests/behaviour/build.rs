@@ -2,7 +2,9 @@
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{Compensation, Config, Costs, Outcome, Queues, Scheduler, SensorFaults, SensorSet};
+use simulator::{
+    Compensation, Config, Costs, Newcomers, Outcome, Queues, Scheduler, SensorFaults, SensorSet,
+};
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
@@ -104,7 +106,11 @@ pub fn busy(culprit: Class) -> Workload {
 
 pub fn fair(compensation: Compensation) -> Config {
     Config {
-        scheduler: Scheduler::Fair { compensation, queues: Queues::Global },
+        scheduler: Scheduler::Fair {
+            compensation,
+            queues: Queues::Global,
+            newcomers: compensation.newcomers(),
+        },
         slice_factor: 1,
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
@@ -119,6 +125,12 @@ pub fn fair(compensation: Compensation) -> Config {
         events_max: u64::MAX,
         history: false,
     }
+}
+
+/// The same where every task is placed by one reading.
+pub fn placed(compensation: Compensation, newcomers: Newcomers) -> Config {
+    let scheduler = Scheduler::Fair { compensation, queues: Queues::Global, newcomers };
+    Config { scheduler, ..fair(compensation) }
 }
 
 pub fn run(workload: &Workload, config: &Config) -> Outcome {

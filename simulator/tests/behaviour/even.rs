@@ -2,10 +2,10 @@
 
 use cpu_model::Class;
 use scenarios::Workload;
-use simulator::{Compensation, Config, EvenParts, Outcome, SensorSet};
+use simulator::{Compensation, Config, EvenParts, Newcomers, Outcome, SensorSet};
 
 use crate::build::{
-    MS, busy, completion_ns, fair, half_load, pinned_half_load, run, skylake, slowdown_pct,
+    MS, busy, completion_ns, fair, half_load, pinned_half_load, placed, run, skylake, slowdown_pct,
 };
 
 const EVEN: Compensation = Compensation::Even(EvenParts::ALL);
@@ -17,14 +17,14 @@ fn without(change: impl FnOnce(&mut EvenParts)) -> Compensation {
 }
 
 fn history_of(workload: &Workload, compensation: Compensation) -> Outcome {
-    let config = Config { history: true, ..fair(compensation) };
+    let config = Config { history: true, ..placed(compensation, Newcomers::Floor) };
     simulator::run(&skylake(), workload, &config).unwrap()
 }
 
 #[test]
 fn without_wide_tasks_even_equals_fair_to_the_last_switch() {
     for workload in [half_load(Class::Scalar), busy(Class::Scalar)] {
-        let (fair, even) = (history_of(&workload, Compensation::None), history_of(&workload, EVEN));
+        let [fair, even] = [Compensation::None, EVEN].map(|one| history_of(&workload, one));
         assert!(fair.switches > 30);
         assert_eq!(fair.tasks, even.tasks);
         let (fair, even) = (fair.history.unwrap(), even.history.unwrap());
@@ -42,8 +42,8 @@ fn with_every_part_left_out_it_is_isolation() {
         without_forced_switch_out: true,
     };
     for workload in [half_load(Class::Avx512Heavy), busy(Class::Avx512Heavy)] {
-        let isolation = history_of(&workload, Compensation::Isolation);
-        let bare = history_of(&workload, Compensation::Even(nothing));
+        let [isolation, bare] = [Compensation::Isolation, Compensation::Even(nothing)]
+            .map(|one| history_of(&workload, one));
         assert_eq!(isolation.tasks, bare.tasks);
         assert_eq!(isolation.history.unwrap().records, bare.history.unwrap().records);
     }

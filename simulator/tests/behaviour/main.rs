@@ -4,6 +4,7 @@ mod attribution;
 mod build;
 mod closed_forms;
 mod even;
+mod newcomers;
 #[cfg(feature = "scx")]
 mod scx_even;
 mod sensors;

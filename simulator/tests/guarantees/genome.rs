@@ -168,7 +168,11 @@ impl Genome {
 
     pub fn config(&self, compensation: Compensation) -> Config {
         Config {
-            scheduler: Scheduler::Fair { compensation, queues: self.queues },
+            scheduler: Scheduler::Fair {
+                compensation,
+                queues: self.queues,
+                newcomers: compensation.newcomers(),
+            },
             slice_factor: 1,
             sensors: self.sensors,
             sensor_faults: SensorFaults::default(),

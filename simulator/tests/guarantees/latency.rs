@@ -30,7 +30,11 @@ fn wake_ups(compensation: Compensation, background: &str, queues: Queues) -> His
             let defaults = MachineDefaults::from(&cpu);
             let workload = scenario.workload(case, None, &BTreeMap::new(), &defaults).unwrap();
             let config = Config {
-                scheduler: simulator::Scheduler::Fair { compensation, queues },
+                scheduler: simulator::Scheduler::Fair {
+                    compensation,
+                    queues,
+                    newcomers: compensation.newcomers(),
+                },
                 slice_factor: 1,
                 sensors: SensorSet::D7,
                 sensor_faults: simulator::SensorFaults::default(),

@@ -3,8 +3,8 @@
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
 use scenarios::{Machine, Workload};
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Outcome, Queues, RqSharing,
-    Scheduler, SensorFaults, SensorSet, SimError,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Newcomers, Outcome, Queues,
+    RqSharing, Scheduler, SensorFaults, SensorSet, SimError,
 };
 
 use crate::rng::Rng;
@@ -74,11 +74,11 @@ impl Case {
     }
 
     pub fn with_compensation(&self, compensation: Compensation) -> Self {
-        let queues = match self.config.scheduler {
-            Scheduler::Fair { queues, .. } => queues,
-            _ => Queues::Global,
+        let (queues, newcomers) = match self.config.scheduler {
+            Scheduler::Fair { queues, newcomers, .. } => (queues, newcomers),
+            _ => (Queues::Global, Newcomers::Floor),
         };
-        let scheduler = Scheduler::Fair { compensation, queues };
+        let scheduler = Scheduler::Fair { compensation, queues, newcomers };
         let mut case = self.clone();
         case.config.scheduler = scheduler;
         case
@@ -119,9 +119,11 @@ fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
 /// Every second case is `fair`, which has most variants.
 /// One case in 16 is first come, first served.
 fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
+    let compensation = rng.pick(&COMPENSATIONS);
     let fair = Scheduler::Fair {
-        compensation: rng.pick(&COMPENSATIONS),
+        compensation,
         queues: rng.pick(&[Queues::Global, Queues::PerLlc]),
+        newcomers: compensation.newcomers(),
     };
     let sharing = [RqSharing::None, RqSharing::Smt, RqSharing::Mc, RqSharing::All];
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };

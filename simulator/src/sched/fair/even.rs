@@ -2,7 +2,7 @@
 //!
 //! All formulas are the policy's (`evenkeel/mix.h`, `deficit.h`, `learned.h`); this file gathers
 //! their inputs. While no task was observed to demand a level above 0, the schedule is exactly
-//! that of `fair`.
+//! that of `fair` with the same placement of newcomers.
 
 use cpu_model::LEVELS_MAX;
 use policy::{CoreState, Deficit, Learned};
