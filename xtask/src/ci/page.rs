@@ -126,12 +126,23 @@ pub fn check() -> Result<Done> {
     fs::write(&recording, crowd()?)?;
     let recording = recording.to_string_lossy();
     let crowd = [&["--trace", recording.as_ref()], &CROWD[..]].concat();
-    let mut faults = Vec::new();
-    for (name, options) in [("small", &SMALL[..]), ("crowd", &crowd)] {
+    let evenkeel = evenkeel()?;
+    let evenkeel = evenkeel.to_string_lossy();
+    // A browser keeps about one CPU busy, so both pages are looked at in parallel.
+    let look = |name: &str, options: &[&str]| -> Result<Vec<String>> {
         let folder = folder.join(name);
         fs::create_dir_all(&folder)?;
-        let found = check_page(browser, &folder, options)?;
-        faults.extend(found.into_iter().map(|fault| format!("{name}, {fault}")));
+        let found = check_page(browser, &evenkeel, &folder, options)?;
+        Ok(found.into_iter().map(|fault| format!("{name}, {fault}")).collect())
+    };
+    let found = std::thread::scope(|scope| {
+        let crowd = scope.spawn(|| look("crowd", &crowd));
+        let small = look("small", &SMALL);
+        [small, crowd.join().expect("the thread does not panic")]
+    });
+    let mut faults = Vec::new();
+    for found in found {
+        faults.extend(found?);
     }
     if !faults.is_empty() {
         bail!("{}", faults.join("; "));
@@ -141,16 +152,21 @@ pub fn check() -> Result<Done> {
 
 /// The recording of a crowd.
 fn crowd() -> Result<Vec<u8>> {
-    let example = ["run", "--release", "--locked", "--quiet", "--package", "report"];
+    let example = ["run", "--locked", "--quiet", "--package", "report"];
     let output = cargo().args(example).args(["--example", "page", "crowd"]).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(output.stdout)
 }
 
 /// Faults of the page of a comparison.
-fn check_page(browser: &str, folder: &Path, options: &[&str]) -> Result<Vec<String>> {
+fn check_page(
+    browser: &str,
+    evenkeel: &str,
+    folder: &Path,
+    options: &[&str],
+) -> Result<Vec<String>> {
     let page = folder.join("page.html");
-    run(program(&evenkeel()?.to_string_lossy())
+    run(program(evenkeel)
         .arg("compare")
         .args(options)
         .arg("--page")
