@@ -9,7 +9,7 @@ LOST_UNIT_NS = 2.0**-20
 
 
 class Holders:
-    """Who demands each level of one license domain or, when nobody does, who did last."""
+    """Who demands each level of one license domain or, when none does, who did last."""
 
     def __init__(self, cpu):
         self.cpu = cpu
@@ -48,7 +48,7 @@ class Losses:
         self.error_ns = defaultdict(float)
 
     def add(self, victim, culprits, lost_ns, error_ns):
-        """A piece of time; a task that nobody else slows has slowed itself."""
+        """A piece of time; a task that no other task slows has slowed itself."""
         blamed = culprits or [victim]
         for culprit in blamed:
             pair = (victim.app, culprit.app)

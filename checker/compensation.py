@@ -102,7 +102,7 @@ def invariants(outcome):
         if refund_ns > 0 and scheduler not in (RELATIVE, ISOLATION):
             yield "refunded_ns", f"task {tid}: {scheduler} refunds nothing, stated {refund_ns}"
         if bill_ns > 0 and scheduler != ISOLATION:
-            yield "billed_ns", f"task {tid}: {scheduler} bills nobody, stated {bill_ns}"
+            yield "billed_ns", f"task {tid}: {scheduler} bills no task, stated {bill_ns}"
     refunded, billed = by_application(tasks, "refunded_ns"), by_application(tasks, "billed_ns")
     received, paid = Counter(), Counter()
     for (victim, culprit), ns in repaid.items():
@@ -120,7 +120,7 @@ def invariants(outcome):
 
 
 def self_payers(tasks, repaid, scheduler):
-    """Under `fair-isolation` nobody pays itself."""
+    """Under `fair-isolation` no task pays itself."""
     members = Counter(task["application"] for task in tasks)
     for app in sorted(app for app, count in members.items() if count == 1):
         if scheduler == ISOLATION and repaid[app, app] > 0:

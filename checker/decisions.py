@@ -20,8 +20,8 @@ from sensors import Counters
 SHOWN = 20
 SCHEMA = 4
 LEVELS = 6
-NOBODY = 0xFFFFFFFF
-NOT_TASKS = (NOBODY, 0)
+NO_TASK = 0xFFFFFFFF
+NOT_TASKS = (NO_TASK, 0)
 # Weight of nice 0 (kernel/sched/core.c, sched_prio_to_weight).
 WEIGHT_ONE = 1024
 # The group of tasks that may use one CPU only: each CPU has one (enum ek_group_number).
@@ -150,13 +150,13 @@ class Check:
         if one.refund_ns + one.idle_compensation_ns > one.lost_ns:
             self.say("refund", one, f"{one.refund_ns} ns of {one.lost_ns} ns lost")
         if mode != "even" and (one.idle_compensation_ns or one.waited_ns):
-            self.say("mode", one, "only even repays in kind")
+            self.say("mode", one, "only even has idle compensation")
         if one.waited_ns > one.paid_ns:
             self.say("paid", one, f"{one.waited_ns} ns of {one.paid_ns} ns paid")
         if mode == "fair" and (one.lost_ns or one.refund_ns or one.bill_ns or one.paid_ns):
             self.say("mode", one, "fair knows neither losses nor bills")
         if mode == "fair-relative" and (one.bill_ns or one.paid_ns):
-            self.say("mode", one, "fair-relative bills nobody")
+            self.say("mode", one, "fair-relative bills no task")
         if mode == "fair-relative" and one.refund_ns != min(one.lost_ns, one.slice_ns):
             self.say("refund", one, f"{one.refund_ns} ns for {one.lost_ns} ns lost")
         if mode in ("fair-isolation", "even") and one.bill_ns != one.refund_ns:

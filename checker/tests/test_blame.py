@@ -129,7 +129,7 @@ class Blame(unittest.TestCase):
         ]
         self.agrees(self.losses(header(100 * US, 2), records), {(2, 1): 30_000 * 0.75})
 
-    def test_a_widening_that_nobody_needs_any_more_is_nobodys_loss(self):
+    def test_a_widening_that_no_task_needs_any_more_has_no_culprit(self):
         records = [
             *starts(0, 0, 1, "avx2-light", 900), *starts(0, 1, 2),
             license(0, 0, 0, 250), frequency(0, 0, 3700),

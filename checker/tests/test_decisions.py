@@ -11,7 +11,7 @@ from history import BadInput
 from tests.build import table
 
 MS = 1_000_000
-NOBODY = decisions.NOBODY
+NO_TASK = decisions.NO_TASK
 
 
 def slice_of(task, time_ns, **change):
@@ -20,7 +20,7 @@ def slice_of(task, time_ns, **change):
         "time_ns": time_ns, "slice_ns": 3 * MS, "lost_ns": 0, "refund_ns": 0, "bill_ns": 0,
         "paid_ns": 0, "vtime_ns": 3 * MS, "counted_ns": 0, "cycles": 0, "ref_cycles": 0,
         "level_cycles": (0,) * decisions.LEVELS, "stall_cycles": 0, "first_row": 0, "cpu": 0, "victim": task,
-        "culprit": NOBODY, "weight": 1024, "own_level": 0, "is_runnable": 1,
+        "culprit": NO_TASK, "weight": 1024, "own_level": 0, "is_runnable": 1,
         "idle_compensation_ns": 0, "waited_ns": 0, "from_vtime_ns": 0, "group": 0,
     }
     assert change.keys() <= values.keys()
@@ -125,7 +125,7 @@ class InKind(unittest.TestCase):
     def test_each_error_is_found(self):
         for kind, second, payer in [
             (["refund"], {"idle_compensation_ns": 5001}, {}),
-            (["bill"], {"culprit": NOBODY, "bill_ns": 0, "refund_ns": 0}, {"paid_ns": 0}),
+            (["bill"], {"culprit": NO_TASK, "bill_ns": 0, "refund_ns": 0}, {"paid_ns": 0}),
             (["paid"], {}, {"paid_ns": self.LESS + 700, "waited_ns": 699}),
             (["paid"], {}, {"paid_ns": 0, "waited_ns": 1}),
         ]:
@@ -149,7 +149,7 @@ class Planted(unittest.TestCase):
             (["charge"], {"second": {"weight": 1023}}),
             (["charge"], {"second": {"paid_ns": 1}}),
             (["bill"], {"second": {"bill_ns": less}, "payer": {"paid_ns": less}}),
-            (["bill"], {"second": {"culprit": NOBODY}, "payer": {"paid_ns": 0}}),
+            (["bill"], {"second": {"culprit": NO_TASK}, "payer": {"paid_ns": 0}}),
             (["bill"], {"second": {"culprit": 0}, "payer": {"paid_ns": 0}}),
             (["bill"], {"first": {"culprit": 9}}),
             (["paid"], {"payer": {"paid_ns": more}}),
@@ -174,7 +174,7 @@ class Planted(unittest.TestCase):
         second = {"lost_ns": 4 * MS, "refund_ns": 4 * MS, "bill_ns": 4 * MS}
         self.assertIn("refund", kinds(run(second=second)))
 
-    def test_nobody_pays_itself(self):
+    def test_no_task_pays_itself(self):
         self.assertIn("bill", kinds(run(second={"culprit": 7})))
 
 

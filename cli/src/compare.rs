@@ -49,8 +49,8 @@ pub struct Args {
     program: Vec<String>,
 
     /// Schedulers to compare; others are fair-cycles and fair-energy, which charge something else
-    /// than time, even-without-PART (matching, placing, swaps, repayment, airing), and scx:NAME,
-    /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even)
+    /// than time, even-without-PART (matching, placing, swaps, repayment, forced-switch-out), and
+    /// scx:NAME, the kernel scheduler's own source (fair, fair-relative, fair-isolation, even)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,
         help_heading = "Simulation")]
     scheduler: Vec<String>,

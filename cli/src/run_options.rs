@@ -160,6 +160,10 @@ impl RunOptions {
             {
                 scx(KernelMode::Even(*parts))?
             }
+            "even-without-airing" | "scx:even-without-airing" => bail!(
+                "--scheduler: `{name}` is now `{}`",
+                name.replace("airing", "forced-switch-out")
+            ),
             _ => bail!(
                 "--scheduler: {name:?} is not one of {}, {}, {}, {}",
                 SCHEDULERS.join(", "),

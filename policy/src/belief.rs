@@ -3,7 +3,7 @@
 
 use cpu_model::{LEVELS_MAX, Turbo};
 
-use crate::{NOBODY, Slice};
+use crate::{NO_TASK, Slice};
 
 /// Until when a task is believed to demand each level: `struct ek_learned`.
 #[repr(C)]
@@ -100,13 +100,13 @@ pub fn infer(turbo: &Turbo, row: usize, believed: &LevelTimes, slice: &mut Slice
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Users {
-    /// [`NOBODY`] where no task has yet; entry 0 is not used.
+    /// [`NO_TASK`] where no task has yet; entry 0 is not used.
     pub last: [u32; LEVELS_MAX],
 }
 
 impl Default for Users {
     fn default() -> Self {
-        Self { last: [NOBODY; LEVELS_MAX] }
+        Self { last: [NO_TASK; LEVELS_MAX] }
     }
 }
 
@@ -116,7 +116,7 @@ impl Users {
         ekp_users_note(self, level.into(), task);
     }
 
-    /// The culprit of a slice's cycles above the level of its own task, or [`NOBODY`].
+    /// The culprit of a slice's cycles above the level of its own task, or [`NO_TASK`].
     #[must_use]
     pub fn above(&self, slice: &Slice, own_level: u8) -> u32 {
         ekp_users_above(self, slice, own_level.into())

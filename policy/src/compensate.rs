@@ -1,7 +1,7 @@
 //! Refund and bill: `evenkeel/compensate.h`.
 
-/// Not a task; `EK_NOBODY`.
-pub const NOBODY: u32 = u32::MAX;
+/// Not a task; `EK_NO_TASK`.
+pub const NO_TASK: u32 = u32::MAX;
 
 /// The compensation of time lost: `enum ek_mode`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub struct Loss {
     pub lost_ns: u64,
     /// The task of the slice.
     pub victim: u32,
-    /// The last task with wide instructions on the victim's core, or [`NOBODY`].
+    /// The last task with wide instructions on the victim's core, or [`NO_TASK`].
     pub last_user: u32,
     /// How much more may be billed to that user.
     pub room_ns: u64,
@@ -39,7 +39,7 @@ pub struct Compensation {
     pub refund_ns: u64,
     /// Addition to the culprit's next charge.
     pub bill_ns: u64,
-    /// The billed task; [`NOBODY`] where the bill is 0.
+    /// The billed task; [`NO_TASK`] where the bill is 0.
     pub culprit: u32,
 }
 

@@ -20,7 +20,7 @@ pub use belief::{
     Belief, Learned, LevelTimes, Rates, Users, WIDTHS, counted_times, forces_switch_out, infer,
     retired_level,
 };
-pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, compensate};
+pub use compensate::{BILL_MAX_NS, Compensation, Loss, Mode, NO_TASK, bill_room_ns, compensate};
 pub use deficit::{Deficit, alone_gain_permille};
 pub use demanded::{CLEARED_NS, Demanded, SiblingLevels, Tests};
 pub use fixed::{ONE, mul_div, mul_q30, share_q30};

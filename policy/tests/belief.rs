@@ -5,7 +5,7 @@ mod examples;
 use cpu_model::LEVELS_MAX;
 use examples::xeon_gold_6130;
 use policy::{
-    Belief, Learned, LevelTimes, NOBODY, Rates, Slice, Users, active_row, counted_times, infer,
+    Belief, Learned, LevelTimes, NO_TASK, Rates, Slice, Users, active_row, counted_times, infer,
     retired_level, time_lost,
 };
 use proptest::prelude::*;
@@ -186,13 +186,13 @@ fn who_demanded_a_level_answers_for_it_and_all_below() {
         slice.level_cycles[level] = 1;
         slice
     };
-    assert_eq!(users.above(&seen(2), 0), NOBODY);
+    assert_eq!(users.above(&seen(2), 0), NO_TASK);
     users.note(2, 7);
     assert_eq!((users.above(&seen(1), 0), users.above(&seen(2), 1)), (7, 7));
     users.note(1, 9);
     assert_eq!((users.above(&seen(1), 0), users.above(&seen(2), 1)), (9, 7));
     // Nothing above its own level.
-    assert_eq!(users.above(&seen(2), 2), NOBODY);
+    assert_eq!(users.above(&seen(2), 2), NO_TASK);
     users.note(0, 11);
     assert_eq!(users.above(&seen(1), 0), 9);
 }

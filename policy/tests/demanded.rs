@@ -60,7 +60,7 @@ fn running_without_a_level_clears_a_task_and_the_other_is_shown() {
 
 /// A task whose registers showed wide code is cleared in a phase without wide code.
 #[test]
-fn beside_one_that_is_believed_to_demand_it_nobody_is_suspected() {
+fn beside_one_that_is_believed_to_demand_it_no_task_is_suspected() {
     let siblings = SiblingLevels { believed: 2, ..CLEARED };
     let mut new = Tests::default();
     new.judge(&at_2(6 * MS), &HOLD, 0, &siblings, 0);

@@ -4,7 +4,7 @@ mod examples;
 
 use examples::{slice, xeon_gold_6130};
 use policy::{
-    BILL_MAX_NS, Compensation, Loss, Mode, NOBODY, bill_room_ns, charge, compensate, is_starved,
+    BILL_MAX_NS, Compensation, Loss, Mode, NO_TASK, bill_room_ns, charge, compensate, is_starved,
     move_between, place_new, place_waking, preempt_limit, preempts, slice_ns, slice_shared_ns,
     starvation_timer_ns, time_lost, weight, weight_inverse,
 };
@@ -19,12 +19,12 @@ fn loss(time_ns: u64, lost_ns: u64, last_user: u32) -> Loss {
 }
 
 #[test]
-fn relative_refunds_and_bills_nobody() {
+fn relative_refunds_and_bills_no_task() {
     assert_eq!(
         compensate(Mode::Relative, &loss(6 * MS, MS, CULPRIT)),
-        Compensation { refund_ns: MS, bill_ns: 0, culprit: NOBODY }
+        Compensation { refund_ns: MS, bill_ns: 0, culprit: NO_TASK }
     );
-    assert_eq!(compensate(Mode::Relative, &loss(6 * MS, MS, NOBODY)).refund_ns, MS);
+    assert_eq!(compensate(Mode::Relative, &loss(6 * MS, MS, NO_TASK)).refund_ns, MS);
 }
 
 #[test]
@@ -37,9 +37,9 @@ fn isolation_bills_the_last_user_what_it_refunds() {
 
 #[test]
 fn isolation_refunds_only_what_somebody_else_pays() {
-    let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NOBODY };
+    let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NO_TASK };
     assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, MS, VICTIM)), nothing);
-    assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, MS, NOBODY)), nothing);
+    assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, MS, NO_TASK)), nothing);
     assert_eq!(compensate(Mode::Isolation, &loss(6 * MS, 0, CULPRIT)), nothing);
     assert_eq!(compensate(Mode::None, &loss(6 * MS, MS, CULPRIT)), nothing);
 }
@@ -50,9 +50,9 @@ fn a_refund_never_exceeds_the_slice() {
 }
 
 #[test]
-fn a_task_owes_at_most_a_bound_and_nobody_gets_what_is_not_billed() {
+fn a_task_owes_at_most_a_bound_and_no_task_gets_what_is_not_billed() {
     let full = Loss { room_ns: bill_room_ns(BILL_MAX_NS), ..loss(6 * MS, MS, CULPRIT) };
-    let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NOBODY };
+    let nothing = Compensation { refund_ns: 0, bill_ns: 0, culprit: NO_TASK };
     assert_eq!(compensate(Mode::Isolation, &full), nothing);
     let half = Loss { room_ns: bill_room_ns(BILL_MAX_NS - MS / 2), ..full };
     let back = compensate(Mode::Isolation, &half);

@@ -9,7 +9,7 @@ mod examples;
 use cpu_model::{LEVELS_MAX, ROWS_MAX, Turbo};
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use policy::{Loss, Mode, NOBODY, ONE, Shares, Slice, TurboRow};
+use policy::{Loss, Mode, NO_TASK, ONE, Shares, Slice, TurboRow};
 use proptest::array::{uniform6, uniform16};
 use proptest::prelude::*;
 
@@ -290,7 +290,7 @@ proptest! {
         time_ns in any_u64(),
         lost_ns in any_u64(),
         victim in 0..4u32,
-        last_user in prop_oneof![0..4u32, Just(NOBODY)],
+        last_user in prop_oneof![0..4u32, Just(NO_TASK)],
         room_ns in any_u64(),
     ) {
         let loss = Loss { time_ns, lost_ns, victim, last_user, room_ns };
@@ -298,7 +298,7 @@ proptest! {
         prop_assert_eq!(back.refund_ns, back.bill_ns);
         prop_assert!(back.refund_ns <= time_ns.min(lost_ns).min(room_ns));
         prop_assert!(back.culprit != victim);
-        prop_assert_eq!(back.culprit == NOBODY, back.bill_ns == 0);
+        prop_assert_eq!(back.culprit == NO_TASK, back.bill_ns == 0);
     }
 
     #[test]

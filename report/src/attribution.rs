@@ -3,7 +3,7 @@
 //! The simulator splits each lost nanosecond equally among the tasks that demanded the level; a
 //! policy attributes what a slice lost to one of them. Over a run both add up by victim and
 //! culprit, and what they have in common was attributed rightly. What an application lost to its
-//! own threads is left out: it is nobody else's doing.
+//! own threads is left out: no other application caused it.
 
 use serde::Serialize;
 
@@ -19,7 +19,7 @@ pub struct LossEntry {
     /// Of the loss, CPU time refunded to the victim.
     pub repaid_s: f64,
     /// Of the loss, CPU time that forced idle of siblings owes the victim (idle compensation).
-    pub in_kind_s: f64,
+    pub idle_compensation_s: f64,
 }
 
 /// CPU time lost to other applications, and how much of it the policy attributed to the culprits.
@@ -37,7 +37,7 @@ impl Attribution {
     pub(crate) fn of(losses: &[LossEntry]) -> Self {
         let to_others = losses.iter().filter(|loss| loss.victim != loss.culprit);
         to_others.fold(Self::default(), |sum, loss| {
-            let attributed_s = loss.repaid_s + loss.in_kind_s;
+            let attributed_s = loss.repaid_s + loss.idle_compensation_s;
             sum.with(&Self {
                 lost_s: loss.lost_s,
                 attributed_s,
@@ -71,9 +71,9 @@ impl Attribution {
 mod tests {
     use super::*;
 
-    fn loss(culprit: &str, lost_s: f64, repaid_s: f64, in_kind_s: f64) -> LossEntry {
+    fn loss(culprit: &str, lost_s: f64, repaid_s: f64, idle_compensation_s: f64) -> LossEntry {
         let culprit = culprit.to_owned();
-        LossEntry { victim: "victim".into(), culprit, lost_s, repaid_s, in_kind_s }
+        LossEntry { victim: "victim".into(), culprit, lost_s, repaid_s, idle_compensation_s }
     }
 
     #[test]

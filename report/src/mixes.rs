@@ -1,6 +1,6 @@
 //! Schedulers over many random program mixes: the figures of each mix, then means over mixes.
 //!
-//! A mean over mixes says how a scheduler does on work that nobody chose for it, and its interval
+//! A mean over mixes says how a scheduler does on work that was not chosen for it, and its interval
 //! how much of that is chance of the draw. Schedulers are compared mix by mix, because mixes differ
 //! far more than schedulers do.
 

@@ -197,12 +197,12 @@ fn losses(programs: &[Vec<Paired>]) -> Vec<LossEntry> {
         }
     }
     sums.into_iter()
-        .map(|((victim, culprit), [lost_s, repaid_s, in_kind_s])| LossEntry {
+        .map(|((victim, culprit), [lost_s, repaid_s, idle_compensation_s])| LossEntry {
             victim: victim.to_owned(),
             culprit: culprit.to_owned(),
             lost_s,
             repaid_s,
-            in_kind_s,
+            idle_compensation_s,
         })
         .collect()
 }

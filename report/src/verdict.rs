@@ -126,7 +126,7 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
         }
         Some(best) => {
             text += &format!("; {} leaves no less", clean(&best.scheduler));
-            text += if nobody_waits(best) { NOTHING_TO_GIVE } else { "." };
+            text += if no_task_waits(best) { NOTHING_TO_GIVE } else { "." };
         }
         None => text.push('.'),
     }
@@ -134,11 +134,11 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
 }
 
 const NOTHING_TO_GIVE: &str =
-    ": nobody waits for a CPU, and so time that is given back is of no use to anybody.";
+    ": no task waits for a CPU, so time that is given back helps no task.";
 
 /// Whether the judged applications have a CPU whenever they want one, but for a hundredth of the
 /// time that they run (our choice).
-fn nobody_waits(run: &Run) -> bool {
+fn no_task_waits(run: &Run) -> bool {
     const WAITED_MAX: f64 = 0.01;
     let sum = |of: fn(&Task) -> f64| run.judged().map(of).sum::<f64>();
     sum(|task| task.waited_s) < WAITED_MAX * sum(|task| task.cpu_time_s)

@@ -154,7 +154,7 @@ fn without_waiting_tasks_the_verdict_says_that_no_scheduler_helps() {
         let comparison = report::compare(synthetic::setup(), samples).unwrap();
         report::table(&comparison, 1000, false)
     };
-    assert!(waiting(0).contains("fair-isolation leaves no less: nobody waits for a CPU"));
+    assert!(waiting(0).contains("fair-isolation leaves no less: no task waits for a CPU"));
     assert!(waiting(2).contains("fair-isolation leaves no less."));
 }
 

@@ -197,7 +197,7 @@ impl<'a> Fields<'a> {
         std::mem::take(&mut self.left)
     }
 
-    /// Refuses fields that nobody took.
+    /// Refuses fields that no reader took.
     pub(crate) fn finish(self) -> Result<(), ScenarioError> {
         let Some(value) = self.left.into_values().min_by_key(|value| value.place.line) else {
             return Ok(());

@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// Offsets among the constants, and the kernel's numbers.
 fn wanted_numbers(object: &OpenObject) -> Result<Vec<(usize, u64)>, Box<dyn Error>> {
     let of_kernel = numbers_of_kernel()?;
-    // SAFETY: the object outlives the reference, and nobody else has it.
+    // SAFETY: the object outlives the reference, and no other code has it.
     let described = Btf::from_bpf_object(unsafe { object.as_libbpf_object().as_ref() })?;
     let described = described.ok_or("the object does not describe itself")?;
     let constants = described.type_by_name::<DataSec>(".rodata").ok_or("no constants")?;

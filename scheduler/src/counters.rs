@@ -29,19 +29,19 @@ macro_rules! counters {
 
 counters! {
     WokeIdle, "woke_idle", "A waking task was dispatched directly to an idle CPU.";
-    Enqueued, "queued", "A task was enqueued in a queue of its cache domain.";
-    EnqueuedPinned, "pinned", "A pinned task was enqueued in the queue of its CPU.";
-    DirectDispatch, "straight",
+    Enqueued, "enqueued", "A task was enqueued in a queue of its cache domain.";
+    EnqueuedPinned, "enqueued_pinned", "A pinned task was enqueued in the queue of its CPU.";
+    DirectDispatches, "direct_dispatches",
         "A pinned task was dispatched directly to its CPU, since no task waited there.";
     KernelThread, "kernel_thread", "A kernel thread was dispatched directly.";
     Preempted, "preempted", "A running task was preempted by a task with less virtual runtime.";
     Kept, "kept", "A task went on after its slice: no waiting task had less virtual runtime.";
-    Dispatched, "took", "A CPU dispatched the task with the least virtual runtime.";
-    DispatchedOtherCache, "took_other_cache",
+    Dispatched, "dispatched", "A CPU dispatched the task with the least virtual runtime.";
+    DispatchedOtherCache, "dispatched_other_cache",
         "A CPU without tasks dispatched a task of another cache domain.";
-    HeadGone, "passed_over",
+    HeadGone, "head_gone",
         "The task with the least virtual runtime had been dispatched by another CPU meanwhile.";
-    Starved, "aged", "A starved task was moved to the queue that is served first.";
+    Starved, "starved", "A starved task was moved to the queue that is served first.";
     Yielded, "yielded", "A task yielded.";
     NoMemory, "no_memory", "A task came to a CPU that was not present at the start.";
     Evidence, "evidence", "A slice showed wide instructions.";
@@ -49,15 +49,19 @@ counters! {
     Refunded, "refunded", "A slice got a refund.";
     RefundedNs, "refunded_ns", "Sum of the refunds, in ns.";
     BilledNs, "billed_ns", "Part of the refunds that was billed to culprits, in ns.";
-    NobodyToBill, "nobody_to_bill", "A slice lost time and got no refund: no task could be billed.";
-    DecisionsLost, "untold", "A decision was not recorded, since the ring buffer was full.";
+    NoCulprit, "no_culprit", "A slice lost time and got no refund: no task could be billed.";
+    DecisionsLost, "decisions_lost",
+        "A decision was not recorded, since the ring buffer was full.";
     Placed, "placed", "A waking task was dispatched to an idle CPU whose core suits its level.";
     Swapped, "swapped", "A task was swapped to a CPU of a core with its level.";
-    IdleCompensationNs, "in_kind_ns", "Time lost that idle compensation is to repay, in ns.";
-    ForcedIdles, "quiet", "A CPU was forced idle, to repay the deficit of a task on its sibling.";
-    ForcedIdleNs, "quiet_ns", "Time for which CPUs were forced idle, in ns.";
-    ForcedSwitchOuts, "aired", "A task had a forced switch-out, so that its registers were saved.";
-    Reenqueued, "taken",
+    IdleCompensationNs, "idle_compensation_ns",
+        "Time lost that idle compensation is to repay, in ns.";
+    ForcedIdles, "forced_idles",
+        "A CPU was forced idle, to repay the deficit of a task on its sibling.";
+    ForcedIdleNs, "forced_idle_ns", "Time for which CPUs were forced idle, in ns.";
+    ForcedSwitchOuts, "forced_switch_outs",
+        "A task had a forced switch-out, so that its registers were saved.";
+    Reenqueued, "reenqueued",
         "Tasks were enqueued again, since a task of a higher class, as a real-time one, has a CPU.";
     Pushed, "pushed",
         "A task worth more than one CPU migrated, so that a task that waits gets its CPU.";
@@ -81,27 +85,37 @@ mod tests {
 
     /// `EK_WOKE_IDLE` of `WokeIdle`.
     fn constant(counter: Counter) -> String {
-        let mut name = String::from("EK");
+        format!("EK_{}", in_snake_case(counter).to_uppercase())
+    }
+
+    /// `woke_idle` of `WokeIdle`.
+    fn in_snake_case(counter: Counter) -> String {
+        let mut name = String::new();
         for letter in format!("{counter:?}").chars() {
-            if letter.is_uppercase() {
+            if letter.is_uppercase() && !name.is_empty() {
                 name.push('_');
             }
-            name.push(letter.to_ascii_uppercase());
+            name.push(letter.to_ascii_lowercase());
         }
         name
     }
 
-    /// Users have these names in files and scripts: renaming a counter does not change its name in
-    /// statistics.
+    /// A statistic has the same name for users as in the code.
+    #[test]
+    fn statistics_are_named_as_their_constants() {
+        assert_eq!(Counter::ALL.map(Counter::name).to_vec(), Counter::ALL.map(in_snake_case));
+    }
+
+    /// Users have these names in files and scripts: a change of one belongs into the changelog.
     #[test]
     fn statistics_keep_their_names() {
         let names = Counter::ALL.map(Counter::name).join(" ");
         assert_eq!(
             names,
-            "woke_idle queued pinned straight kernel_thread preempted kept took took_other_cache \
-             passed_over aged yielded no_memory evidence lost refunded refunded_ns billed_ns \
-             nobody_to_bill untold placed swapped in_kind_ns quiet quiet_ns aired taken \
-             pushed"
+            "woke_idle enqueued enqueued_pinned direct_dispatches kernel_thread preempted kept \
+             dispatched dispatched_other_cache head_gone starved yielded no_memory evidence lost \
+             refunded refunded_ns billed_ns no_culprit decisions_lost placed swapped \
+             idle_compensation_ns forced_idles forced_idle_ns forced_switch_outs reenqueued pushed"
         );
     }
 }

@@ -14,7 +14,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use clap::error::ErrorKind::UnknownArgument;
+use clap::error::ErrorKind::{InvalidValue, UnknownArgument};
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, ValueEnum};
 use libbpf_rs::PrintLevel;
 use nix::sys::signal::{SigSet, Signal};
@@ -162,7 +163,6 @@ enum EvenPart {
     Repayment,
     /// A task that runs without a pause has forced switch-outs, so that its saved registers show
     /// its class.
-    #[value(name = "airing")]
     ForcedSwitchOut,
 }
 
@@ -223,15 +223,25 @@ fn interval(text: &str) -> Result<Duration, String> {
 
 /// Reads the arguments. clap takes a value that begins with a minus, as in `--for -1`, for an
 /// unknown argument. Parsed again with `=` between option and value, the error names the values
-/// that the option expects.
+/// that the option expects. The error for the old name of a part of `even` names the new one.
 fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Args, clap::Error> {
     let words: Vec<OsString> = words.into_iter().collect();
     let error = match Args::try_parse_from(&words) {
         Err(error) if error.kind() == UnknownArgument => error,
+        Err(error) if has_value(&error, "airing") => {
+            let renamed = "`--without airing` is now `--without forced-switch-out`\n";
+            return Err(clap::Error::raw(InvalidValue, renamed));
+        }
         parsed => return parsed,
     };
     let joined = Args::try_parse_from(with_values_joined(words)).err();
     Err(joined.filter(|joined| joined.kind() != UnknownArgument).unwrap_or(error))
+}
+
+/// Whether the error is about that value of an option.
+fn has_value(error: &clap::Error, value: &str) -> bool {
+    let invalid = error.get(ContextKind::InvalidValue);
+    invalid.is_some_and(|invalid| *invalid == ContextValue::String(value.to_owned()))
 }
 
 /// The words, with `--option -1s` joined to `--option=-1s`.
@@ -377,6 +387,17 @@ mod tests {
             let expects = ["expected ", " is not in ", "possible values: "];
             assert!(expects.iter().any(|words| said.contains(words)), "{flag}: {said}");
         }
+    }
+
+    #[test]
+    fn the_old_name_of_a_part_is_refused_with_the_new_one() {
+        let said = |words: [&str; 3]| {
+            parse(words.map(OsString::from)).err().map(|error| error.to_string())
+        };
+        let renamed = "error: `--without airing` is now `--without forced-switch-out`\n";
+        let old = ["scx_evenkeel", "--without", "swaps,airing"];
+        assert_eq!(said(old).as_deref(), Some(renamed));
+        assert_eq!(said(["scx_evenkeel", "--without", "swaps,forced-switch-out"]), None);
     }
 
     #[test]

@@ -195,7 +195,7 @@ fn afters(text: &mut String, observed: &Observed, hold: Duration) {
     let ms = hold.as_secs_f64() * 1e3;
     let _ = writeln!(text, "\nran on the same CPU within {ms:.2} ms after them:");
     if rows.is_empty() {
-        text.push_str("nobody\n");
+        text.push_str("no task\n");
         return;
     }
     let _ = writeln!(text, "{:16}{:16}{:>10}{:>12}", "after", "ran", "times", "ms");

@@ -222,10 +222,10 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
         has_rules: !rules.is_empty(),
         ..probe(codes(&cpu.table, is_this), first)
     };
-    let nobody_chose = args.mode.is_none() && args.sensors.wanted().is_none();
+    let is_default = args.mode.is_none() && args.sensors.wanted().is_none();
     let choice = match choose(&found, args.sensors.wanted()) {
         Ok(choice) => choice,
-        Err(why) if nobody_chose => return Ok(fair(config, vec![format!("fair, since {why}")])),
+        Err(why) if is_default => return Ok(fair(config, vec![format!("fair, since {why}")])),
         Err(why) => bail!("{}: {why}", mode.name()),
     };
     said.push(format!("CPU {}; seen by {choice}", cpu.table.name));

@@ -167,13 +167,13 @@ pub fn table(report: &Value, width: usize) -> Option<String> {
     for name in report.get("given_up")?.as_array()?.iter().filter_map(Value::as_str) {
         let _ = writeln!(table, "given up for now: {name}");
     }
-    let _ = writeln!(table, "\n{:17}{:>14}{:>18}", "", "a second", "since the start");
+    let _ = writeln!(table, "\n{:23}{:>12}{:>18}", "", "a second", "since the start");
     let rates = report.get("per_second")?;
     for counter in Counter::ALL {
         let name = counter.name();
         let rate = rates.get(name)?.as_f64()?;
         let total = report.get(name)?.as_u64()?;
-        let _ = writeln!(table, "{name:17}{rate:14.1}{total:18}  {}", counter.sentence());
+        let _ = writeln!(table, "{name:23}{rate:12.1}{total:18}  {}", counter.sentence());
     }
     let cut = |line: &str| line.chars().take(width).collect::<String>().trim_end().to_owned();
     Some(table.lines().map(|line| cut(line) + "\n").collect())
@@ -196,8 +196,8 @@ mod tests {
     #[test]
     fn rates_are_since_the_last_request() {
         let report = report(&about(), &snapshot(12, 70), &snapshot(10, 50));
-        assert_eq!(report["took"], 70);
-        assert_eq!(report["per_second"]["took"], 10.0);
+        assert_eq!(report["dispatched"], 70);
+        assert_eq!(report["per_second"]["dispatched"], 10.0);
         // 20 x 10 ms of 2 s on 4 CPUs.
         assert_eq!(report["refunded_percent"], 2.5);
     }
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_request_at_once_has_rates_of_0() {
         let report = report(&about(), &snapshot(10, 50), &snapshot(10, 50));
-        assert_eq!(report["per_second"]["took"], 0.0);
+        assert_eq!(report["per_second"]["dispatched"], 0.0);
         assert_eq!(report["refunded_percent"], 0.0);
     }
 
@@ -228,8 +228,8 @@ mod tests {
         let now = Snapshot { given_up: vec!["bound-on-stores"], ..snapshot(12, 70) };
         let table = table(&report(&about(), &now, &snapshot(10, 50)), 60).unwrap();
         assert!(table.starts_with("scx_evenkeel: fair-isolation for 12 s on 4 CPUs\n"), "{table}");
-        let took = "\ntook                       10.0                70  A CPU dis\n";
-        assert!(table.contains(took), "{table:?}");
+        let dispatched = "\ndispatched                     10.0                70  A CPU\n";
+        assert!(table.contains(dispatched), "{table:?}");
         assert!(table.contains("given up for now: bound-on-stores\n"));
         assert!(table.lines().all(|line| line.len() <= 60));
         assert_eq!(super::table(&json!({ "mode": 1 }), 60), None);
@@ -240,6 +240,6 @@ mod tests {
         let mut now = snapshot(12, 0);
         now.counts[Counter::Dispatched as usize] = 30;
         let before = Snapshot { since_start: Duration::from_secs(10), ..Snapshot::default() };
-        assert_eq!(line(&now, &before, 2), "12.0 s  took 15/s (30)");
+        assert_eq!(line(&now, &before, 2), "12.0 s  dispatched 15/s (30)");
     }
 }

@@ -173,7 +173,7 @@ fn a_thread_that_executes_a_program_goes_on_under_the_number_of_its_process() {
 }
 
 #[test]
-fn a_wake_by_an_interrupt_is_by_nobody() {
+fn a_wake_by_an_interrupt_is_by_no_task() {
     let wake = Raw { other: 7, value: 1, ..raw(200, 0, Kind::Wake, 9) };
     let by_timer = Raw { interrupt: true, time_ns: 201, ..wake };
     let (history, _) = follow(&[running(100, 0, 7, 0), wake, by_timer]);

@@ -146,7 +146,7 @@ impl EvenParts {
         ("even-without-placing", Self { without_placing: true, ..Self::ALL }),
         ("even-without-swaps", Self { without_swaps: true, ..Self::ALL }),
         ("even-without-repayment", Self { without_repayment: true, ..Self::ALL }),
-        ("even-without-airing", Self { without_forced_switch_out: true, ..Self::ALL }),
+        ("even-without-forced-switch-out", Self { without_forced_switch_out: true, ..Self::ALL }),
     ];
 
     /// Nothing is left out.
@@ -173,7 +173,7 @@ impl EvenParts {
             Self { without_placing: true, .. } => "scx:even-without-placing",
             Self { without_swaps: true, .. } => "scx:even-without-swaps",
             Self { without_repayment: true, .. } => "scx:even-without-repayment",
-            Self { without_forced_switch_out: true, .. } => "scx:even-without-airing",
+            Self { without_forced_switch_out: true, .. } => "scx:even-without-forced-switch-out",
             _ => "scx:even",
         }
     }

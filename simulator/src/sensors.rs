@@ -6,7 +6,7 @@
 //! or everything (`truth`).
 
 use cpu_model::{Class, CpuModel, Turbo};
-use policy::{Belief, Learned, LevelTimes, NOBODY, Users};
+use policy::{Belief, Learned, LevelTimes, NO_TASK, Users};
 
 use crate::config::{Config, Scheduler, SensorFaults, SensorSet};
 use crate::random::{Purpose, Stream, of_tasks};
@@ -27,7 +27,7 @@ pub(crate) struct Observed {
     pub slice: policy::Slice,
     /// Level the task is believed to demand itself.
     pub own_level: u8,
-    /// Task to bill, or [`NOBODY`].
+    /// Task to bill, or [`NO_TASK`].
     pub last_user: u32,
     /// Time lost, where the set knows the loss without a model.
     pub lost_ns: Option<u64>,
@@ -227,7 +227,7 @@ impl Sensors {
             SensorSet::D7 => self.counted(place, task, slice, turbo),
             SensorSet::Truth => Observed {
                 lost_ns: Some(slice.lost_q20 >> 20),
-                last_user: slice.lost_to.unwrap_or(NOBODY),
+                last_user: slice.lost_to.unwrap_or(NO_TASK),
                 ..self.counted(place, task, slice, turbo)
             },
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {

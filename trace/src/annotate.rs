@@ -27,9 +27,9 @@ pub fn annotate(history: &mut History, rules: &Rules, marks: &Marks) -> Annotati
     let by_task: HashMap<u32, &[Mark]> =
         marks.by_task().map(|marks| (marks[0].tid, marks)).collect();
     let tasks = &history.header.tasks;
-    let fits_nobody =
+    let fits_no_task =
         |&rule: &usize| !tasks.iter().any(|task| rules.fits(rule, &task.comm, &task.app));
-    let unused_rules = (1..=rules.len()).filter(fits_nobody).collect();
+    let unused_rules = (1..=rules.len()).filter(fits_no_task).collect();
     let mut done = Annotation { unused_rules, ..Annotation::default() };
     let mut phases: Vec<Record> = Vec::new();
     let mut named = std::collections::HashSet::new();

@@ -33,8 +33,8 @@ const TASK_BYTES: usize = 16 + 2 * NAME_BYTES;
 pub const NAME_BYTES: usize = 16;
 /// Bytes of the end: two numbers.
 const END_BYTES: usize = 16;
-/// `EK_NOBODY`.
-const NOBODY: u32 = u32::MAX;
+/// `EK_NO_TASK`.
+const NO_TASK: u32 = u32::MAX;
 
 const KIND_SLICE: u32 = 1;
 const KIND_TASK: u32 = 2;
@@ -140,7 +140,7 @@ impl Slice {
             first_row: long(FIRST_ROW.start),
             cpu: short(144),
             victim: short(VICTIM),
-            culprit: (culprit != NOBODY).then_some(culprit),
+            culprit: (culprit != NO_TASK).then_some(culprit),
             weight: short(WEIGHT),
             own_level: short(160),
             is_runnable: short(164) != 0,

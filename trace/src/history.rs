@@ -191,7 +191,7 @@ pub enum Event {
         cpu: u32,
         /// Task that lost time.
         victim: u32,
-        /// Task that the loss is attributed to, 0 where nobody is known.
+        /// Task that the loss is attributed to, 0 where no task is known.
         culprit: u32,
         /// How long the slice was.
         slice_ns: u64,

@@ -84,6 +84,17 @@ fn an_option_that_became_a_setting_is_refused_with_its_new_name() {
     folder.refused_flag(&["doctor", "--hz", "100"], &["unexpected argument '--hz'"]);
 }
 
+#[test]
+fn a_scheduler_that_was_renamed_is_refused_with_its_new_name() {
+    let folder = Folder::new();
+    for source in ["", "scx:"] {
+        let old = format!("{source}even-without-airing");
+        let sentence =
+            format!("--scheduler: `{old}` is now `{source}even-without-forced-switch-out`");
+        folder.refused(&["compare", "light512", "--scheduler", &old], &sentence);
+    }
+}
+
 /// A reader sees all options of the verb without scrolling; the rest is one list.
 #[test]
 fn comparing_has_at_most_sixteen_options_and_all_others_are_listed() {

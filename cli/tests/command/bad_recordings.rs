@@ -246,7 +246,7 @@ fn a_recording_without_classes_is_refused_with_what_to_say() {
 }
 
 #[test]
-fn a_rule_or_marks_about_nobody_are_refused_with_who_there_is() {
+fn a_rule_or_marks_that_fit_no_task_are_refused_with_the_tasks_that_ran() {
     let folder = recorded();
     let rules = ["--class", "x265*=avx512-heavy", "--class", "nobody*=amx"];
     folder.refused(
@@ -266,7 +266,7 @@ fn a_rule_or_marks_about_nobody_are_refused_with_who_there_is() {
 }
 
 #[test]
-fn marks_that_are_partly_about_nobody_are_counted() {
+fn marks_of_which_some_fit_no_task_are_counted() {
     let folder = Folder::new();
     folder.write("rec.txt", turns("a", "b"));
     folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace"]);

@@ -1,4 +1,4 @@
-//! A placebo, classes without any effect, slows nobody: else the control differs in more.
+//! A placebo, classes without any effect, slows no task: else the control differs in more.
 
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ fn slowdowns(folder: &Folder, scenario: &str, more: &[&str]) -> Vec<(String, f64
 }
 
 #[test]
-fn a_placebo_slows_nobody_in_any_scenario_under_any_scheduler() {
+fn a_placebo_slows_no_program_in_any_scenario_under_any_scheduler() {
     for scenario in scenarios::names() {
         let mut more = vec!["--scheduler", SCHEDULERS, "--replicates", "4"];
         if scenario.starts_with("parsec") {

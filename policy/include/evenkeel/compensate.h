@@ -20,7 +20,7 @@
 #include "fixed.h"
 
 /* No task. */
-#define EK_NOBODY 0xffffffffU
+#define EK_NO_TASK 0xffffffffU
 
 enum ek_mode {
 	EK_MODE_NONE = 0,
@@ -42,7 +42,7 @@ struct ek_loss {
 	u64 time_ns;
 	u64 lost_ns;
 	u32 victim;
-	/* Last user of wide instructions on the victim's core, or EK_NOBODY. */
+	/* Last user of wide instructions on the victim's core, or EK_NO_TASK. */
 	u32 last_user;
 	/* How much more may be billed to that task. */
 	u64 room_ns;
@@ -52,7 +52,7 @@ struct ek_compensation {
 	/* Taken off the victim's charge for the slice; at most the time of the slice. */
 	u64 refund_ns;
 	u64 bill_ns;
-	/* The task that is billed; EK_NOBODY where the bill is 0. */
+	/* The task that is billed; EK_NO_TASK where the bill is 0. */
 	u32 culprit;
 	u32 pad;
 };
@@ -65,7 +65,7 @@ static inline void ek_compensate(u32 mode, const struct ek_loss *loss,
 
 	compensation->refund_ns = 0;
 	compensation->bill_ns = 0;
-	compensation->culprit = EK_NOBODY;
+	compensation->culprit = EK_NO_TASK;
 	compensation->pad = 0;
 	if (refund_ns == 0)
 		return;
@@ -73,7 +73,7 @@ static inline void ek_compensate(u32 mode, const struct ek_loss *loss,
 		compensation->refund_ns = refund_ns;
 		return;
 	}
-	if (mode != EK_MODE_ISOLATION || culprit == EK_NOBODY || culprit == loss->victim)
+	if (mode != EK_MODE_ISOLATION || culprit == EK_NO_TASK || culprit == loss->victim)
 		return;
 	refund_ns = ek_min(refund_ns, loss->room_ns);
 	if (refund_ns == 0)

@@ -15,14 +15,14 @@
 #include "shares.h"
 
 struct ek_users {
-	/* EK_NOBODY where no task has yet; entry 0 is not used. */
+	/* EK_NO_TASK where no task has yet; entry 0 is not used. */
 	u32 last[EK_LEVELS_MAX];
 };
 
 static inline void ek_users_none(struct ek_users *users)
 {
 	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
-		users->last[level] = EK_NOBODY;
+		users->last[level] = EK_NO_TASK;
 }
 
 static inline void ek_users_note(struct ek_users *users, u32 level, u32 task)
@@ -41,7 +41,7 @@ static inline u32 ek_users_above(const struct ek_users *users, const struct ek_s
 		if (level > own_level && slice->level_cycles[level] > 0)
 			return users->last[level];
 	}
-	return EK_NOBODY;
+	return EK_NO_TASK;
 }
 
 _Static_assert(sizeof(struct ek_users) == 4 * EK_LEVELS_MAX, "Rust reads this struct");

@@ -10,7 +10,7 @@ use crate::format::{clean, microseconds, variant};
 use crate::svg::{self, Curve};
 use crate::verdict::findings;
 
-/// Shortest wait worth a chart: nobody can tell a wake-up from its switch below.
+/// Shortest wait worth a chart: a reader cannot tell a wake-up from its switch below.
 const SHOWN_US: f64 = 1.0;
 
 /// How long wake-ups wait, by scheduler, for the background that slows most.

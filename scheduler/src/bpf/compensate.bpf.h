@@ -252,7 +252,7 @@ __noinline u64 ek_lost_ns(u32 index, u32 own_level)
 /* Bills a task, and returns how much more may be billed: 0 if the task is gone. */
 static u64 bill(u32 pid, u64 bill_ns)
 {
-	struct task_struct *p = pid == EK_NOBODY ? NULL : bpf_task_from_pid(pid);
+	struct task_struct *p = pid == EK_NO_TASK ? NULL : bpf_task_from_pid(pid);
 	u64 room_ns = 0;
 
 	if (!p)
@@ -281,7 +281,7 @@ static void reset_decision(struct ek_decision *decision)
 	decision->bill_ns = 0;
 	decision->idle_compensation_ns = 0;
 	decision->waited_ns = 0;
-	decision->culprit = EK_NOBODY;
+	decision->culprit = EK_NO_TASK;
 	decision->own_level = 0;
 }
 
@@ -309,7 +309,7 @@ static u64 compensate(struct task *task, struct core *core, u32 index, struct ek
 		loss.room_ns = bill(loss.last_user, 0);
 	ek_compensate(config.mode, &loss, &back);
 	if (back.refund_ns == 0) {
-		count(EK_NOBODY_TO_BILL);
+		count(EK_NO_CULPRIT);
 		return 0;
 	}
 	if (config.parts) {

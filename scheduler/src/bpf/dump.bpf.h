@@ -37,7 +37,7 @@ static void dump_group(u32 cache, u32 number, const struct ek_group *group)
 
 		queued += tasks > 0 ? tasks : 0;
 	}
-	dump("cache %llu, group %llu: %llu queued, floor %llu us, used %llu us ago\n", cache,
+	dump("cache %llu, group %llu: %llu queued, minimum %llu us, used %llu us ago\n", cache,
 	     number, queued, group->min_vtime_ns / US_NS, ago_us(group->used_ns));
 }
 
@@ -51,7 +51,7 @@ void BPF_PROG(ek_dump, struct scx_dump_ctx *context)
 
 		if (!cache)
 			return;
-		dump("cache %llu: %llu CPUs, %d aged tasks queued, classes %llu\n", (u64)i,
+		dump("cache %llu: %llu CPUs, %d starved tasks queued, classes %llu\n", (u64)i,
 		     cache->cpus, scx_bpf_dsq_nr_queued(DSQ_STARVED | (u32)i), cache->classes);
 		bpf_for(number, 0, EK_GROUPS)
 			dump_group(i, number, &cache->groups[index_of(number)]);
@@ -67,9 +67,10 @@ void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle
 	/* The kernel leaves an idle CPU out if this operation prints nothing. */
 	if (!cpu || (is_true(is_idle) && queued <= 0))
 		return;
-	dump("cache %llu, clock %llu us, %d queued for this CPU alone, floor %llu us\n", cpu->cache,
-	     cpu->clock_ns / US_NS, queued, cpu->pinned.min_vtime_ns / US_NS);
-	dump("runs weight %llu of group %llu since %llu us; taken %llu, going %llu, quiet %llu\n",
+	dump("cache %llu, clock %llu us, %d queued for this CPU alone, minimum %llu us\n",
+	     cpu->cache, cpu->clock_ns / US_NS, queued, cpu->pinned.min_vtime_ns / US_NS);
+	dump("runs weight %llu of group %llu since %llu us; released %llu, going offline %llu, "
+	     "forced idle %llu\n",
 	     cpu->weight, cpu->group, cpu->weight ? ago_us(cpu->slice_start_ns) : 0,
 	     cpu->is_released, cpu->going_offline, !!cpu->forced_idle_since_ns);
 }

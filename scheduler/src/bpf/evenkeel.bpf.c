@@ -167,7 +167,7 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	if (number == EK_GROUP_PINNED && wakes && has_nothing_queued(index, cpu, cache) &&
 	    !is_refused_on(p, index, cpu, now_ns)) {
 		/* No task waits before it, and no other CPU may run it. */
-		count(EK_DIRECT_DISPATCH);
+		count(EK_DIRECT_DISPATCHES);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
 		preempt_one_cpu(p, number, index, false, now_ns);
 		return;
@@ -475,7 +475,7 @@ static void reset_core(u32 index)
 
 	if (!core)
 		return;
-	cpu->decision.culprit = EK_NOBODY;
+	cpu->decision.culprit = EK_NO_TASK;
 	ek_users_none(&core->users);
 }
 

@@ -114,7 +114,7 @@ struct ek_decision {
 	struct ek_slice slice;
 	u32 cpu;
 	u32 victim;
-	/* The task that is billed, or EK_NOBODY; under `even` also set if all became a deficit. */
+	/* The task that is billed, or EK_NO_TASK; under `even` also set if all became a deficit. */
 	u32 culprit;
 	u32 weight;
 	u32 own_level;
@@ -340,7 +340,7 @@ enum ek_counter {
 	EK_WOKE_IDLE,
 	EK_ENQUEUED,
 	EK_ENQUEUED_PINNED,
-	EK_DIRECT_DISPATCH,
+	EK_DIRECT_DISPATCHES,
 	EK_KERNEL_THREAD,
 	EK_PREEMPTED,
 	EK_KEPT,
@@ -355,7 +355,7 @@ enum ek_counter {
 	EK_REFUNDED,
 	EK_REFUNDED_NS,
 	EK_BILLED_NS,
-	EK_NOBODY_TO_BILL,
+	EK_NO_CULPRIT,
 	EK_DECISIONS_LOST,
 	EK_PLACED,
 	EK_SWAPPED,

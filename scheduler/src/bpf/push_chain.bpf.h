@@ -9,8 +9,8 @@
  * Whether it deserves a CPU more than that task is compared on the clock of the cache,
  * to which each CPU clock is anchored (docs/decisions/0030).
  *
- * Each task of a chain goes straight to the local DSQ of the next CPU: in a shared DSQ it
- * would be the least on every CPU, and the CPU that is first to dispatch would take it.
+ * Each task of a chain is dispatched directly to the local DSQ of the next CPU: in a shared
+ * DSQ it would be the least on every CPU, and the first CPU to dispatch would take it.
  */
 #ifndef EVENKEEL_PUSH_CHAIN_BPF_H
 #define EVENKEEL_PUSH_CHAIN_BPF_H

@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     fn answer_to(line: &str) -> Value {
-        serde_json::from_str(&answer(line.as_bytes(), || json!({ "took": 1 }))).unwrap()
+        serde_json::from_str(&answer(line.as_bytes(), || json!({ "dispatched": 1 }))).unwrap()
     }
 
     #[test]
@@ -74,7 +74,7 @@ mod tests {
             r#"{"req":"stats"}"#,
             &request(),
         ] {
-            let expected = json!({ "errno": 0, "args": { "resp": { "took": 1 } } });
+            let expected = json!({ "errno": 0, "args": { "resp": { "dispatched": 1 } } });
             assert_eq!(answer_to(line), expected, "{line}");
         }
         let meta = answer_to(r#"{"req": "stats_meta", "args": {}}"#);
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn an_answer_is_read_back() {
-        let line = answer(request().as_bytes(), || json!({ "took": 1 }));
-        assert_eq!(response(line.as_bytes()).unwrap()["took"], 1);
+        let line = answer(request().as_bytes(), || json!({ "dispatched": 1 }));
+        assert_eq!(response(line.as_bytes()).unwrap()["dispatched"], 1);
         let refusal = answer(b"{}", || json!({}));
         assert!(response(refusal.as_bytes()).unwrap_err().contains("a refusal"));
         assert!(response(b"x").is_err());

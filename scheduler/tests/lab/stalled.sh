@@ -18,7 +18,7 @@ cat said
 grep -q "the kernel ended it: runnable task stall" said
 grep -q "\[$lost\] failed to run for [5-9]" said
 grep -q "CPU states" said
-grep -q "cache 0: 2 CPUs, 0 aged tasks queued" said
+grep -q "cache 0: 2 CPUs, 0 starved tasks queued" said
 grep -q "queued for this CPU alone" said
 grep -A 6 "\[$lost\]" said | grep -q "virtual time .* nice 19"
 reach disabled

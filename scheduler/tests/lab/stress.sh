@@ -1,6 +1,6 @@
 #!/bin/sh
 # No task waits for five seconds while stress-ng switches, forks, pins and renices; nor where some
-# are wide, so that levels are kept apart and CPUs stay quiet.
+# are wide, so that levels are kept apart and CPUs are forced idle.
 . loader.sh
 
 stress() {

@@ -164,7 +164,7 @@ fn a_dump_tells_of_caches_cpus_and_tasks() {
     assert_eq!(exit.kind.reason(), "runnable task stall", "{exit}");
     let dump = machine.host.dump();
     let has = |words: &str| assert!(dump.contains(words), "no `{words}` in\n{dump}");
-    has("cache 0: 2 CPUs, 0 aged tasks queued, classes 1\n");
+    has("cache 0: 2 CPUs, 0 starved tasks queued, classes 1\n");
     has("cache 0, group 0: ");
     has(" queued for this CPU alone, ");
     has("virtual time ");

@@ -17,8 +17,8 @@ enum mistake {
 	VTIME_IN_LOCAL_QUEUE,
 	MIXES_ORDERS,
 	MOVES_OUTSIDE_DISPATCH,
-	KICKS_NOBODY,
-	SELECTS_NOBODY,
+	KICKS_NO_CPU,
+	SELECTS_NO_CPU,
 	NAMES_ITS_OWN,
 };
 
@@ -33,7 +33,7 @@ void scx_bpf_error_bstr(char *format, unsigned long long *values, u32 size) __ks
 SEC("struct_ops/select_cpu")
 s32 BPF_PROG(mistakes_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	return mistake == SELECTS_NOBODY ? -7 : prev_cpu;
+	return mistake == SELECTS_NO_CPU ? -7 : prev_cpu;
 }
 
 SEC("struct_ops/enqueue")
@@ -67,7 +67,7 @@ void BPF_PROG(mistakes_enqueue, struct task_struct *p, u64 flags)
 	case MOVES_OUTSIDE_DISPATCH:
 		scx_bpf_dsq_move_to_local(QUEUE);
 		break;
-	case KICKS_NOBODY:
+	case KICKS_NO_CPU:
 		scx_bpf_kick_cpu(99, 0);
 		break;
 	case NAMES_ITS_OWN:

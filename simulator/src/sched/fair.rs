@@ -13,7 +13,7 @@ mod lag;
 mod preempt;
 
 use cpu_model::LEVELS_MAX;
-use policy::{Deficit, Loss, Meter, Mode, NOBODY};
+use policy::{Deficit, Loss, Meter, Mode, NO_TASK};
 
 use crate::config::{Compensation, Newcomers, Queues};
 use crate::outcome::PolicyEvent;
@@ -293,11 +293,11 @@ impl Fair {
             let compensation = policy::compensate(self.mode, &loss);
             charged.refund_ns = compensation.refund_ns;
             charged.bill_ns = compensation.bill_ns;
-            if last_user != NOBODY {
+            if last_user != NO_TASK {
                 charged.culprit = Some(last_user as usize);
             }
             self.keep_banked(task, &mut charged);
-            if compensation.culprit != NOBODY {
+            if compensation.culprit != NO_TASK {
                 self.pending_bill[compensation.culprit as usize] += charged.bill_ns;
             }
         }

@@ -38,8 +38,8 @@ struct Fields {
     culprit: usize,
 }
 
-/// `EK_NOBODY`.
-const NOBODY: u32 = u32::MAX;
+/// `EK_NO_TASK`.
+const NO_TASK: u32 = u32::MAX;
 
 /// The compensation and sensors that the source is configured with; `None` for `fair`.
 pub(super) fn compensation(
@@ -176,7 +176,7 @@ impl Sense {
             let u64_at = |at| word(at).map_or(0, |bytes| u64::from_ne_bytes(*bytes));
             let u32_at = |at: usize| {
                 let bytes = record.get(at..).and_then(|bytes| bytes.first_chunk());
-                bytes.map_or(NOBODY, |bytes| u32::from_ne_bytes(*bytes))
+                bytes.map_or(NO_TASK, |bytes| u32::from_ne_bytes(*bytes))
             };
             let (refund_ns, idle_compensation_ns) =
                 (u64_at(self.fields.refund_ns), u64_at(self.fields.idle_compensation_ns));
@@ -194,7 +194,7 @@ impl Sense {
                     refund_ns,
                     bill_ns: u64_at(self.fields.bill_ns),
                     idle_compensation_ns,
-                    culprit: (culprit != NOBODY && culprit != 0).then(|| number(culprit)),
+                    culprit: (culprit != NO_TASK && culprit != 0).then(|| number(culprit)),
                 },
             });
         }

@@ -51,9 +51,9 @@ fn nearly_all_attributed_losses_were_caused_by_the_culprit_and_most_losses_are_f
     }
 }
 
-/// A culprit ends: afterwards nobody is charged, except for the 0.67 ms of its remaining hold.
+/// A culprit ends: afterwards no task is charged, except for the 0.67 ms of its remaining hold.
 #[test]
-fn a_culprit_that_is_gone_is_not_chased_and_nobody_pays_for_it() {
+fn after_a_culprit_has_ended_no_other_task_is_billed_for_it() {
     let workload = crowd(&saturating(Class::Avx512Heavy, Some(50)));
     for compensation in COMPENSATIONS {
         let history = Config { history: true, ..config(compensation) };

@@ -74,7 +74,7 @@ pub fn add(workload: &mut Workload, role: Role, threads: u64, program: &[Step]) 
     }
 }
 
-/// 16 + 16 threads on 32 CPUs: nobody waits, so shares of time cannot move.
+/// 16 + 16 threads on 32 CPUs: no task waits, so shares of time cannot move.
 pub fn half_load(culprit: Class) -> Workload {
     let mut workload = empty(machine(16, 2));
     add(&mut workload, Role::Foreground, 16, &saturating(Class::Scalar, Some(1000)));

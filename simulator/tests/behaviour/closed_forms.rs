@@ -79,7 +79,7 @@ fn pairs_lose_all_of_the_difference_where_the_hold_never_ends() {
 
 /// Half of the cores do not slow down: half of the victims lose nothing.
 #[test]
-fn nobody_loses_anything_on_a_core_that_keeps_its_clock() {
+fn no_task_loses_time_on_a_core_that_keeps_its_clock() {
     let lost_ns = |steady_cores_permille| {
         let config = Config { steady_cores_permille, ..fair(Compensation::None) };
         let workload = pairs(4, Class::Avx512Heavy);

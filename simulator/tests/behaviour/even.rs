@@ -50,7 +50,7 @@ fn with_every_part_left_out_it_is_isolation() {
 }
 
 #[test]
-fn where_nobody_waits_cores_are_unmixed() {
+fn where_no_task_waits_cores_are_unmixed() {
     let slowdown = |compensation| slowdown_pct(half_load, Class::Avx512Heavy, &fair(compensation));
     assert!(slowdown(Compensation::Isolation) > 40.0);
     let found = slowdown(EVEN);
@@ -122,7 +122,7 @@ fn everyone_ends_in_time() {
 }
 
 #[test]
-fn with_private_licenses_nobody_is_slowed_and_the_wide_are_slow_all_the_same() {
+fn with_private_licenses_no_victim_is_slowed_and_wide_tasks_are_as_slow() {
     let rates = |private_licenses| {
         let config = simulator::Config { private_licenses, ..fair(Compensation::None) };
         let outcome = run(&pinned_half_load(Class::Avx512Heavy), &config);

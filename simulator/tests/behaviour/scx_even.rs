@@ -45,7 +45,7 @@ fn without_wide_tasks_even_equals_fair_to_the_last_switch() {
 }
 
 #[test]
-fn where_nobody_waits_cores_are_unmixed() {
+fn where_no_task_waits_cores_are_unmixed() {
     let slowdown = |mode| {
         let config = scx(mode, SensorSet::Rules);
         slowdown_pct(half_load, Class::Avx512Heavy, &config)

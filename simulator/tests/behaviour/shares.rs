@@ -28,7 +28,7 @@ fn shares_of_fair_follow_the_weights() {
 }
 
 #[test]
-fn nobody_starves_among_equals() {
+fn no_task_starves_among_equals() {
     let schedulers = [
         fair(Compensation::None).scheduler,
         Scheduler::Cfs(CfsKernel::V5_9),

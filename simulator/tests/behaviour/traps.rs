@@ -37,7 +37,7 @@ fn the_row_of_two_cores_cannot_show_the_slowdown_that_d_7_6_measured_on_two_core
 }
 
 #[test]
-fn compensation_cannot_help_where_nobody_waits() {
+fn compensation_cannot_help_where_no_task_waits() {
     let slowdowns =
         MODES.map(|mode| slowdown_pct(pinned_half_load, Class::Avx512Heavy, &fair(mode)));
     assert!(slowdowns[0] > 40.0, "{slowdowns:?}");
@@ -45,7 +45,7 @@ fn compensation_cannot_help_where_nobody_waits() {
 }
 
 #[test]
-fn the_gap_of_virtual_time_grows_where_nobody_waits() {
+fn the_gap_of_virtual_time_grows_where_no_task_waits() {
     let workload = pinned_half_load(Class::Avx512Heavy);
     let outcome = run(&workload, &fair(Compensation::Isolation));
     let seconds = outcome.simulated_ns as f64 / 1e9;

@@ -150,7 +150,7 @@ impl Genome {
         }
     }
 
-    /// Nobody sleeps, comes late or is bound to some CPUs.
+    /// No task sleeps, comes late or is bound to some CPUs.
     pub fn calm(mut self) -> Self {
         for kind in &mut self.kinds {
             (kind.on, kind.arrival_ns, kind.sleep_ns) = (None, 0, 0);

@@ -132,7 +132,7 @@ fn waited_with_a_lead(compensation: Compensation, ms: u64) -> u64 {
 /// all others, and waits for them once a third one comes. `even` places the newcomer by the floor
 /// of its affinity.
 #[test]
-fn a_lead_gained_while_nobody_waited_is_waited_for_in_full_under_fair_and_not_under_even() {
+fn a_lead_gained_while_no_task_waited_is_waited_for_in_full_under_fair_and_not_under_even() {
     for ms in [200, 400] {
         let waited_ms = waited_with_a_lead(Compensation::None, ms);
         assert!(waited_ms * 10 > ms * 4 && waited_ms * 2 <= ms, "{waited_ms} of {ms} ms");
@@ -170,7 +170,7 @@ fn an_arriving_task_passes_no_waiting_one() {
     keeps_all_bounds(&genome);
 }
 
-/// Nobody gains by being alone, so that nothing is ever repaid.
+/// No task gains by being alone, so that nothing is ever repaid.
 #[test]
 fn a_deficit_that_is_never_repaid_grows_to_its_bound_and_no_further() {
     let pinned = |cpu, class| steady(1, Some((cpu, cpu)), class);

@@ -190,7 +190,7 @@ fn work_left_out_or_done_twice() {
 }
 
 #[test]
-fn losses_inflated_or_given_to_nobody() {
+fn losses_inflated_or_given_to_no_task() {
     refuses("lost", |_, outcome| {
         outcome.tasks[0].lost_ns = outcome.tasks[0].cpu_time_ns + 1;
     });

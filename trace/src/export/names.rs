@@ -20,7 +20,7 @@ pub(super) struct Named {
 pub(super) struct Names(pub(super) HashMap<u32, Named>);
 
 impl Names {
-    /// Where nobody knows the processes, the tasks of an application are one, with the number of
+    /// Where the processes are unknown, the tasks of an application are one, with the number of
     /// its first task.
     pub(super) fn new(header: &Header) -> Self {
         let mut leaders: HashMap<&str, u32> = HashMap::new();

@@ -18,7 +18,7 @@ fn head(cpus: u32) -> Vec<u8> {
     })
 }
 
-const NOBODY: u32 = u32::MAX;
+const NO_TASK: u32 = u32::MAX;
 
 /// A slice as the program writes it: task, CPU, end, length, and whether the task is still
 /// runnable.
@@ -27,7 +27,7 @@ fn slice(task: u32, cpu: u32, time_ns: u64, slice_ns: u64, is_runnable: bool) ->
     bytes[..8].copy_from_slice(&time_ns.to_le_bytes());
     bytes[8..16].copy_from_slice(&slice_ns.to_le_bytes());
     for (at, value) in
-        [(144, cpu), (148, task), (152, NOBODY), (156, 1024), (164, u32::from(is_runnable))]
+        [(144, cpu), (148, task), (152, NO_TASK), (156, 1024), (164, u32::from(is_runnable))]
     {
         bytes[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }

@@ -229,7 +229,7 @@ fn the_same_seed_gives_the_same_outcome() {
     }
 }
 
-/// EEVDF of 6.18 on two CPUs, with spinners that nobody has queued yet.
+/// EEVDF of 6.18 on two CPUs, with spinners that are not queued yet.
 fn with_eevdf(spinners: usize, test: impl FnOnce(&World, &mut PerCpu<Eevdf>)) {
     let threads = (0..spinners).map(|_| spinner(0, &[])).collect();
     let (model, workload) = (skylake(), workload(machine(1, 2, 1), threads));
@@ -277,7 +277,7 @@ fn an_ineligible_task_moves_to_a_busy_cpu_only_after_a_failure() {
         let attempt = Attempt { cpu: 1, level: 0, idle: Idle::Busy };
         let stays =
             |kernel: &PerCpu<Eevdf>, task| kernel.stays_put(task, 0, attempt, Amount::Tasks(1));
-        assert!(!stays(kernel, first), "nobody is there");
+        assert!(!stays(kernel, first), "no task is there");
         queue(kernel, world, 1, 2);
         assert!(stays(kernel, first) && !stays(kernel, 1 - first));
         kernel.paces[0][1].failed = 1;
