@@ -24,7 +24,7 @@ static u32 weight_of(const struct task_struct *p)
 }
 
 /* A group's number as an index; the barrier keeps clang from removing the verifier's bound. */
-static u32 index_of(u32 number)
+static u32 group_index(u32 number)
 {
 	asm("" : "+r"(number));
 	return number & (EK_GROUP_NUMBERS - 1);
@@ -33,7 +33,7 @@ static u32 index_of(u32 number)
 /* A group of a cache, or the group of the pinned tasks of a CPU. */
 static struct ek_group *group_at(struct ek_cpu *cpu, struct ek_cache *cache, u32 number)
 {
-	return number == EK_GROUP_PINNED ? &cpu->pinned : &cache->groups[index_of(number)];
+	return number == EK_GROUP_PINNED ? &cpu->pinned : &cache->groups[group_index(number)];
 }
 
 /* Whether the affinity mask of a task has all CPUs: its group needs no look-up of its state. */
@@ -53,9 +53,9 @@ static bool is_pinned(const struct task_struct *p)
  * meanwhile, and the kernel ejects a scheduler that dispatches a task to a CPU outside of
  * the task's affinity mask.
  */
-static bool may_run(const struct task_struct *p, u32 index)
+static bool may_run(const struct task_struct *p, u32 cpu_id)
 {
-	return has_full_affinity(p) || bpf_cpumask_test_cpu(index, p->cpus_ptr);
+	return has_full_affinity(p) || bpf_cpumask_test_cpu(cpu_id, p->cpus_ptr);
 }
 
 /* Bits of the groups whose tasks may run on a CPU. */
@@ -87,20 +87,20 @@ static bool group_is_empty(u32 cache, u32 number)
 /* Sets the bit of a group in the CPUs of a cache that `p` may use, and clears the rest. */
 static void set_group_bits(struct task_struct *p, u32 first, u32 number)
 {
-	u32 index = first;
+	u32 cpu_id = first;
 	int i;
 
 	bpf_for(i, 0, SET_CPUS_MAX) {
-		struct ek_cpu *cpu = cpu_of(index);
+		struct ek_cpu *cpu = cpu_of(cpu_id);
 
 		if (!cpu)
 			return;
-		if (bpf_cpumask_test_cpu(index, &p->cpus_mask))
+		if (bpf_cpumask_test_cpu(cpu_id, &p->cpus_mask))
 			__sync_fetch_and_or(&cpu->groups, 1U << number);
 		else
 			__sync_fetch_and_and(&cpu->groups, ~(1U << number));
-		index = cpu->next_in_cache;
-		if (index == first)
+		cpu_id = cpu->next_in_cache;
+		if (cpu_id == first)
 			return;
 	}
 }
@@ -132,19 +132,19 @@ static bool claim_number(struct task_struct *p, u32 first, struct ek_group *grou
  */
 static u64 hash_cpus(struct task_struct *p, u32 first)
 {
-	u32 index = first;
+	u32 cpu_id = first;
 	u64 hash = 0;
 	bool is_whole = true;
 	int i;
 
 	bpf_for(i, 0, SET_CPUS_MAX) {
-		struct ek_cpu *cpu = cpu_of(index);
+		struct ek_cpu *cpu = cpu_of(cpu_id);
 
 		if (!cpu)
 			break;
-		if (bpf_cpumask_test_cpu(index, &p->cpus_mask)) {
+		if (bpf_cpumask_test_cpu(cpu_id, &p->cpus_mask)) {
 			/* The finaliser of SplitMix64: its sums do not collide by chance. */
-			u64 mixed = (index + 1) * 0x9e3779b97f4a7c15ULL;
+			u64 mixed = (cpu_id + 1) * 0x9e3779b97f4a7c15ULL;
 
 			mixed = (mixed ^ mixed >> 30) * 0xbf58476d1ce4e5b9ULL;
 			mixed = (mixed ^ mixed >> 27) * 0x94d049bb133111ebULL;
@@ -152,26 +152,26 @@ static u64 hash_cpus(struct task_struct *p, u32 first)
 		} else {
 			is_whole = false;
 		}
-		index = cpu->next_in_cache;
-		if (index == first)
+		cpu_id = cpu->next_in_cache;
+		if (cpu_id == first)
 			break;
 	}
 	return is_whole ? 0 : ek_max(hash, HASH_UPDATING + 1);
 }
 
 /* The number of the group of a task's CPUs in a cache. */
-static u32 find_group(struct task_struct *p, u32 index, u32 to, struct ek_cache *cache, u64 hash)
+static u32 find_group(struct task_struct *p, u32 cpu_id, u32 to, struct ek_cache *cache, u64 hash)
 {
 	u64 now_ns = scx_bpf_now();
 
 	if (hash == 0)
 		return EK_GROUP_WHOLE;
 	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED; number++) {
-		if (cache->groups[index_of(number)].cpus_hash == hash)
+		if (cache->groups[group_index(number)].cpus_hash == hash)
 			return number;
 	}
 	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED; number++) {
-		if (claim_number(p, index, &cache->groups[index_of(number)], to, number, hash,
+		if (claim_number(p, cpu_id, &cache->groups[group_index(number)], to, number, hash,
 				 now_ns))
 			return number;
 	}
@@ -182,14 +182,14 @@ static u32 find_group(struct task_struct *p, u32 index, u32 to, struct ek_cache 
  * Puts a task into the group of its CPUs in the cache of a CPU, as far ahead of
  * that group as of its previous group. Not for a task in a DSQ.
  */
-static __noinline u32 change_group(struct task_struct *p, struct task *task, u32 index,
+static __noinline u32 change_group(struct task_struct *p, struct task *task, u32 cpu_id,
 				   bool mask_changed)
 {
 	/* A pinned task may still be on another CPU. */
 	if (is_pinned(p))
-		index = bpf_cpumask_first(&p->cpus_mask);
+		cpu_id = bpf_cpumask_first(&p->cpus_mask);
 
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	struct ek_cache *from = cache_of(task->cache);
 	u32 number = EK_GROUP_WHOLE;
@@ -200,11 +200,11 @@ static __noinline u32 change_group(struct task_struct *p, struct task *task, u32
 		number = EK_GROUP_PINNED;
 	} else if (!has_full_affinity(p)) {
 		if (mask_changed || task->cache != cpu->cache || task->group == EK_GROUP_PINNED)
-			task->cpus_hash = hash_cpus(p, index);
-		number = find_group(p, index, cpu->cache, cache, task->cpus_hash);
+			task->cpus_hash = hash_cpus(p, cpu_id);
+		number = find_group(p, cpu_id, cpu->cache, cache, task->cpus_hash);
 	}
 	if (number == task->group &&
-	    (number == EK_GROUP_PINNED ? task->cpu == index : task->cache == cpu->cache))
+	    (number == EK_GROUP_PINNED ? task->cpu == cpu_id : task->cache == cpu->cache))
 		return number;
 
 	struct ek_cpu *home = task->group == EK_GROUP_PINNED ? cpu_of(task->cpu) : cpu;
@@ -220,13 +220,13 @@ static __noinline u32 change_group(struct task_struct *p, struct task *task, u32
 					       group->min_vtime_ns),
 				    VTIME_UNSET + 1));
 	task->cache = cpu->cache;
-	task->cpu = index;
+	task->cpu = cpu_id;
 	task->group = number;
 	return number;
 }
 
 /* The group that a task is in on a CPU. */
-static u32 group_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
+static u32 group_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu,
 		    const struct ek_cache *cache)
 {
 	if (is_pinned(p))
@@ -244,19 +244,19 @@ static u32 group_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
 	if (task->cache == cpu->cache &&
 	    (number == EK_GROUP_WHOLE ||
 	     (number < EK_GROUP_MIXED &&
-	      cache->groups[index_of(number)].cpus_hash == task->cpus_hash)))
+	      cache->groups[group_index(number)].cpus_hash == task->cpus_hash)))
 		return number;
-	return change_group(p, task, index, false);
+	return change_group(p, task, cpu_id, false);
 }
 
 /* --- Clocks --- */
 
 /* A task of a group is enqueued; if none was runnable, each CPU sets a new anchor. */
-static void note_group_queued(u32 index, const struct ek_cpu *cpu, struct ek_group *group,
+static void note_group_queued(u32 cpu_id, const struct ek_cpu *cpu, struct ek_group *group,
 			      u32 number, u64 now_ns)
 {
 	if (ek_sub(now_ns, group->used_ns) >= GROUP_INACTIVE_NS &&
-	    (number == EK_GROUP_PINNED ? dsq_is_empty(DSQ_CPU | index) :
+	    (number == EK_GROUP_PINNED ? dsq_is_empty(DSQ_CPU | cpu_id) :
 					 group_is_empty(cpu->cache, number)))
 		__sync_fetch_and_add(&group->epoch, 1);
 	note_group_used(group, now_ns);
@@ -265,8 +265,8 @@ static void note_group_queued(u32 index, const struct ek_cpu *cpu, struct ek_gro
 /* The anchor of a group on a CPU; starts anew in a new epoch of the group. */
 static struct ek_anchor *anchor_of(struct ek_cpu *cpu, const struct ek_group *group, u32 number)
 {
-	struct ek_anchor *anchor = &cpu->anchors[index_of(number)];
-	u32 *epoch = &cpu->epochs[index_of(number)];
+	struct ek_anchor *anchor = &cpu->anchors[group_index(number)];
+	u32 *epoch = &cpu->epochs[group_index(number)];
 
 	if (*epoch != group->epoch) {
 		anchor->vtime_ns = group->min_vtime_ns;
@@ -282,8 +282,8 @@ static u64 clock_at(const struct ek_cpu *cpu, const struct ek_group *group, u32 
 {
 	struct ek_anchor anchor = {.vtime_ns = group->min_vtime_ns, .clock_ns = cpu->clock_ns};
 
-	if (cpu->epochs[index_of(number)] == group->epoch)
-		anchor = cpu->anchors[index_of(number)];
+	if (cpu->epochs[group_index(number)] == group->epoch)
+		anchor = cpu->anchors[group_index(number)];
 	return ek_anchor_clock_ns(&anchor, vtime_ns);
 }
 
@@ -291,9 +291,9 @@ static u64 clock_at(const struct ek_cpu *cpu, const struct ek_group *group, u32 
  * The virtual time of the head of a DSQ, that is, of its first task that may run on a
  * CPU, on the CPU clock; VTIME_MAX: no such task. Notes weight and virtual time of the head.
  */
-__noinline u64 ek_head_ns(u32 index, u32 number, u64 dsq)
+__noinline u64 ek_head_ns(u32 cpu_id, u32 number, u64 dsq)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	struct task_struct *p;
 	u64 vtime_ns = VTIME_MAX, limit_ns = 0;
@@ -302,7 +302,7 @@ __noinline u64 ek_head_ns(u32 index, u32 number, u64 dsq)
 	if (!cache || dsq_is_empty(dsq))
 		return VTIME_MAX;
 	bpf_for_each(scx_dsq, p, dsq, 0) {
-		if (!may_run(p, index)) {
+		if (!may_run(p, cpu_id)) {
 			if (++passes < SKIPS_MAX)
 				continue;
 			break;
@@ -332,9 +332,9 @@ static u64 rate_at_ns(const struct ek_group *group, u64 now_ns)
  * group and the CPU clock rise to that time. Races with other CPUs of the group: a
  * smaller value may stay until the next call.
  */
-__noinline int ek_note_least(u32 index, u32 number, u64 vtime_ns, u64 now_ns)
+__noinline int ek_note_least(u32 cpu_id, u32 number, u64 vtime_ns, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
 	if (!cache)

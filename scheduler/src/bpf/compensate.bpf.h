@@ -19,10 +19,10 @@
 /* --- Cores --- */
 
 /* A level above 0 is in force on a core: its CPUs copy `booked` unless they have a copy. */
-static void set_siblings_wide(u32 index, u64 core_wide_until_ns,
+static void set_siblings_wide(u32 cpu_id, u64 core_wide_until_ns,
 			      const struct ek_level_times *booked)
 {
-	u32 sibling = index;
+	u32 sibling = cpu_id;
 
 	for (u32 i = 0; i < SIBLINGS_MAX; i++) {
 		struct ek_cpu *cpu = cpu_of(sibling);
@@ -35,7 +35,7 @@ static void set_siblings_wide(u32 index, u64 core_wide_until_ns,
 		}
 		cpu->core_wide_until_ns = core_wide_until_ns;
 		sibling = cpu->next_sibling;
-		if (sibling == index)
+		if (sibling == cpu_id)
 			return;
 	}
 }
@@ -44,9 +44,9 @@ static void set_siblings_wide(u32 index, u64 core_wide_until_ns,
  * From now on the running task of a CPU demands `level`. `believed` becomes the time
  * booked until now, and so does `booked` if the CPU has no copy yet.
  */
-__noinline int ek_demand(u32 index, u32 level, u64 now_ns)
+__noinline int ek_demand(u32 cpu_id, u32 level, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct core *core = cpu ? core_of(cpu) : NULL;
 
 	if (!core)
@@ -57,14 +57,14 @@ __noinline int ek_demand(u32 index, u32 level, u64 now_ns)
 	u64 core_wide_until_ns = ek_belief_wide_until_ns(&core->belief);
 	bpf_spin_unlock(&core->lock);
 	cpu->level = level;
-	set_siblings_wide(index, core_wide_until_ns, &cpu->believed);
+	set_siblings_wide(cpu_id, core_wide_until_ns, &cpu->believed);
 	return 0;
 }
 
 /* Counts the cores of a package that run a task. */
-__noinline int ek_count_active(u32 index, u64 now_ns)
+__noinline int ek_count_active(u32 package_id, u64 now_ns)
 {
-	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
+	struct ek_package *package = bpf_map_lookup_elem(&packages, &package_id);
 	u32 cores = 0;
 	int i;
 
@@ -75,7 +75,7 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 		struct ek_cpu *cpu = cpu_of(i);
 		struct core *core = cpu ? core_of(cpu) : NULL;
 
-		if (!core || cpu->package != index || cpu->weight == 0 ||
+		if (!core || cpu->package != package_id || cpu->weight == 0 ||
 		    core->counted_ns == now_ns)
 			continue;
 		core->counted_ns = now_ns;
@@ -93,13 +93,13 @@ __noinline int ek_count_active(u32 index, u64 now_ns)
 /* Updates the turbo row that holds, and the first row that held during the slice. */
 static void update_turbo_row(struct ek_cpu *cpu, u64 now_ns)
 {
-	u32 index = cpu->package;
-	struct ek_package *package = bpf_map_lookup_elem(&packages, &index);
+	u32 package_id = cpu->package;
+	struct ek_package *package = bpf_map_lookup_elem(&packages, &package_id);
 
 	if (!package)
 		return;
 	if (ek_sub(now_ns, package->counted_ns) >= ACTIVE_NS)
-		ek_count_active(index, now_ns);
+		ek_count_active(package_id, now_ns);
 	cpu->turbo_row = package->active.row;
 	cpu->decision.slice.first_row = ek_active_since(&package->active, cpu->slice_start_ns);
 	EK_FORGET();
@@ -107,7 +107,7 @@ static void update_turbo_row(struct ek_cpu *cpu, u64 now_ns)
 
 /* --- The beginning of a slice --- */
 
-static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
+static void begin_slice(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu)
 {
 	u64 now_ns = cpu->slice_start_ns;
 	u32 level = 0;
@@ -128,21 +128,21 @@ static void begin_slice(struct task_struct *p, u32 index, struct ek_cpu *cpu)
 			learn_of_process(p, task, now_ns);
 		level = level_of(task, now_ns);
 		if (config.parts)
-			deficit_begins(p, task, index, cpu, level);
+			deficit_begins(p, task, cpu_id, cpu, level);
 	}
 
 	bool is_busy = level > 0 || cpu->core_wide_until_ns > now_ns;
 
 	if (config.events)
-		read_counters(cpu, index, is_busy);
+		read_counters(cpu, cpu_id, is_busy);
 	cpu->has_booked = false;
 	if (counts_licenses(cpu))
 		cpu->held_ns = ek_sub(cpu->core_wide_until_ns, now_ns);
 	else if (is_busy)
 		/* Copies `booked` as well. */
-		ek_demand(index, level, now_ns);
+		ek_demand(cpu_id, level, now_ns);
 	if (task && has_licenses())
-		exchange_levels(task, index, cpu);
+		exchange_levels(task, cpu_id, cpu);
 	if (core)
 		ek_users_note(&core->users, level, p->pid);
 }
@@ -157,39 +157,39 @@ static bool is_surely_level_0(const struct ek_cpu *cpu)
 }
 
 /* Cycles of the slice: counted, or those of the highest frequency. */
-static u64 slice_cycles(const struct ek_cpu *cpu, u32 index, u64 used_ns)
+static u64 slice_cycles(const struct ek_cpu *cpu, u32 cpu_id, u64 used_ns)
 {
-	u64 cycles = gained(cpu, index, EK_EVENT_CYCLES);
+	u64 cycles = gained(cpu, cpu_id, EK_EVENT_CYCLES);
 
 	return cycles ? cycles : ek_mul_div(used_ns, config.turbo.khz[0][0], 1000000);
 }
 
 /* Whether only level 0 was in force during the slice; learns from its counters. */
-static bool is_level_0(struct task *task, u32 index, struct ek_cpu *cpu, u64 used_ns, u64 now_ns,
+static bool is_level_0(struct task *task, u32 cpu_id, struct ek_cpu *cpu, u64 used_ns, u64 now_ns,
 		       u32 *own_level)
 {
 	*own_level = level_of(task, now_ns);
 	if ((config.sensors & EK_SENSOR_FP_RETIRED) && !cpu->no_pmu) {
-		struct ek_retired retired = {.wide = {gained(cpu, index, EK_EVENT_FP_256),
-						      gained(cpu, index, EK_EVENT_FP_512)}};
+		struct ek_retired retired = {.wide = {gained(cpu, cpu_id, EK_EVENT_FP_256),
+						      gained(cpu, cpu_id, EK_EVENT_FP_512)}};
 
 		u32 shown = 0, before = task->counted_level;
 
 		if (retired.wide[0] | retired.wide[1])
 			shown = ek_retired_level(configured(rates), &retired,
-						 slice_cycles(cpu, index, used_ns));
+						 slice_cycles(cpu, cpu_id, used_ns));
 		task->counted_level = shown;
 		learn(task, shown < before ? shown : before, EK_SHOWN_NS, now_ns);
 		*own_level = *own_level > shown ? *own_level : shown;
 	}
 	if (counts_licenses(cpu)) {
-		u64 level_1 = gained(cpu, index, EK_EVENT_LICENSE_1);
-		u64 level_2 = gained(cpu, index, EK_EVENT_LICENSE_2);
+		u64 level_1 = gained(cpu, cpu_id, EK_EVENT_LICENSE_1);
+		u64 level_2 = gained(cpu, cpu_id, EK_EVENT_LICENSE_2);
 
 		cpu->decision.slice.level_cycles[1] = level_1;
 		cpu->decision.slice.level_cycles[2] = level_2;
 		if (level_1 | level_2) {
-			set_siblings_wide(index, now_ns + config.hold.ns[1], &cpu->booked);
+			set_siblings_wide(cpu_id, now_ns + config.hold.ns[1], &cpu->booked);
 			return false;
 		}
 		if (ek_possible_level(&task->tests) > 0) {
@@ -204,10 +204,10 @@ static bool is_level_0(struct task *task, u32 index, struct ek_cpu *cpu, u64 use
 }
 
 /* Fills in the counts of the slice, measured or inferred. */
-__noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
+__noinline int ek_gather(u32 cpu_id, u64 used_ns, u64 now_ns)
 {
 	const struct ek_turbo *turbo = configured(turbo);
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (!cpu)
 		return 0;
@@ -219,10 +219,10 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 	slice->ref_cycles = 0;
 	slice->stall_cycles = 0;
 	if (cpu->is_counted) {
-		slice->cycles = gained(cpu, index, EK_EVENT_CYCLES);
-		slice->ref_cycles = gained(cpu, index, EK_EVENT_REF_CYCLES);
-		slice->stall_cycles = ek_add(gained(cpu, index, EK_EVENT_STALL_L2_MISS),
-					     gained(cpu, index, EK_EVENT_STALL_STORES));
+		slice->cycles = gained(cpu, cpu_id, EK_EVENT_CYCLES);
+		slice->ref_cycles = gained(cpu, cpu_id, EK_EVENT_REF_CYCLES);
+		slice->stall_cycles = ek_add(gained(cpu, cpu_id, EK_EVENT_STALL_L2_MISS),
+					     gained(cpu, cpu_id, EK_EVENT_STALL_STORES));
 	}
 	update_turbo_row(cpu, now_ns);
 	if (counts_licenses(cpu)) {
@@ -230,7 +230,7 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 		if (slice->cycles > 0 && slice->ref_cycles > 0)
 			return 0;
 	} else {
-		ek_demand(index, 0, now_ns);
+		ek_demand(cpu_id, 0, now_ns);
 		ek_belief_since(&cpu->believed, &cpu->booked, ek_sub(now_ns, cpu->slice_start_ns),
 				&cpu->believed);
 	}
@@ -239,9 +239,9 @@ __noinline int ek_gather(u32 index, u64 used_ns, u64 now_ns)
 }
 
 /* The time that the slice lost, from the counts of ek_gather. */
-__noinline u64 ek_lost_ns(u32 index, u32 own_level)
+__noinline u64 ek_lost_ns(u32 cpu_id, u32 own_level)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (!cpu)
 		return 0;
@@ -286,14 +286,14 @@ static void reset_decision(struct ek_decision *decision)
 }
 
 /* Refunds a slice that licenses of other tasks slowed, and bills the culprit. */
-static u64 compensate(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu, u32 pid,
+static u64 compensate(struct task *task, struct core *core, u32 cpu_id, struct ek_cpu *cpu, u32 pid,
 		      u32 own_level)
 {
 	struct ek_decision *decision = &cpu->decision;
 	struct ek_compensation back;
 
 	decision->own_level = own_level;
-	decision->lost_ns = ek_lost_ns(index, own_level);
+	decision->lost_ns = ek_lost_ns(cpu_id, own_level);
 	if (decision->lost_ns == 0)
 		return 0;
 	count(EK_LOST);
@@ -342,9 +342,9 @@ static u64 take_bills(struct task *task, struct ek_decision *decision)
 }
 
 /* Ends a slice: returns its refund, and sets `decision.paid_ns`, the bills that its task pays. */
-__noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, u32 runnable)
+__noinline u64 ek_end_slice(struct task *task, u32 cpu_id, u64 used_ns, u32 pid, u32 runnable)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct core *core = cpu ? core_of(cpu) : NULL;
 	struct ek_sibling_levels nothing = {};
 	u64 now_ns = scx_bpf_now();
@@ -357,11 +357,11 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	cpu->decision.paid_ns = take_bills(task, &cpu->decision);
 
 	bool is_without_loss = is_surely_level_0(cpu) ||
-			       is_level_0(task, index, cpu, used_ns, now_ns, &own_level);
+			       is_level_0(task, cpu_id, cpu, used_ns, now_ns, &own_level);
 	u32 used_level = own_level;
 
 	if (!is_without_loss) {
-		ek_gather(index, used_ns, now_ns);
+		ek_gather(cpu_id, used_ns, now_ns);
 		used_level = level_of(task, now_ns);
 		if (counts_licenses(cpu)) {
 			own_level = learn_own_level(task, cpu, now_ns);
@@ -369,7 +369,7 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 		}
 	}
 	if (config.parts) {
-		deficit_ends(task, core, index, cpu, used_level, runnable, now_ns);
+		deficit_ends(task, core, cpu_id, cpu, used_level, runnable, now_ns);
 		/* For the next slices: forced idle of this slice counts at the gain before. */
 		if (!is_without_loss)
 			learn_gain(task, &cpu->decision.slice);
@@ -377,14 +377,14 @@ __noinline u64 ek_end_slice(struct task *task, u32 index, u64 used_ns, u32 pid, 
 	if (is_without_loss)
 		return 0;
 
-	u64 refund_ns = compensate(task, core, index, cpu, pid, own_level);
+	u64 refund_ns = compensate(task, core, cpu_id, cpu, pid, own_level);
 
 	ek_users_note(&core->users, used_level, pid);
 	return refund_ns;
 }
 
 /* Writes the decision of a slice to the ring buffer; decisions that do not fit are counted. */
-static void emit_decision(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 used_ns,
+static void emit_decision(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 used_ns,
 			  u64 refund_ns, bool runnable)
 {
 	struct ek_decision *decision = &cpu->decision;
@@ -396,7 +396,7 @@ static void emit_decision(struct task_struct *p, u32 index, struct ek_cpu *cpu, 
 	decision->vtime_ns = p->scx.dsq_vtime;
 	decision->from_vtime_ns = cpu->vtime_ns;
 	decision->group = cpu->group;
-	decision->cpu = index;
+	decision->cpu = cpu_id;
 	decision->victim = p->pid;
 	decision->weight = cpu->weight;
 	if (bpf_ringbuf_output(&decisions, decision, sizeof(*decision), 0))
@@ -405,7 +405,7 @@ static void emit_decision(struct task_struct *p, u32 index, struct ek_cpu *cpu, 
 }
 
 /* A slice ends: its task is charged. */
-static void charge(struct task_struct *p, u32 index, struct ek_cpu *cpu, bool runnable)
+static void charge(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, bool runnable)
 {
 	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns), refund_ns = 0;
 
@@ -414,23 +414,23 @@ static void charge(struct task_struct *p, u32 index, struct ek_cpu *cpu, bool ru
 		struct task *task = task_of(p);
 
 		if (task)
-			refund_ns = ek_end_slice(task, index, used_ns, p->pid, runnable);
+			refund_ns = ek_end_slice(task, cpu_id, used_ns, p->pid, runnable);
 	}
 	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, cpu->decision.paid_ns,
 				  cpu->weight));
 	if (config.emits_decisions)
-		emit_decision(p, index, cpu, used_ns, refund_ns, runnable);
+		emit_decision(p, cpu_id, cpu, used_ns, refund_ns, runnable);
 }
 
 /* A slice begins. */
-static void begin(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
+static void begin(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
 {
 	cpu->exec_ns = p->se.sum_exec_runtime;
 	cpu->vtime_ns = p->scx.dsq_vtime;
 	cpu->slice_start_ns = now_ns;
 	cpu->weight = weight_of(p);
 	if (config.mode != EK_MODE_NONE)
-		begin_slice(p, index, cpu);
+		begin_slice(p, cpu_id, cpu);
 }
 
 #endif

@@ -14,21 +14,21 @@
 #include "state.bpf.h"
 
 /* Whether a task of a higher scheduling class has a CPU. */
-static bool is_released(u32 index, const struct ek_cpu *cpu)
+static bool is_released(u32 cpu_id, const struct ek_cpu *cpu)
 {
 	const struct task_struct *current;
 
 	if (cpu->is_released || !bpf_ksym_exists(scx_bpf_cpu_curr))
 		return cpu->is_released;
-	current = scx_bpf_cpu_curr(index);
+	current = scx_bpf_cpu_curr(cpu_id);
 	return current && (current->policy == SCHED_FIFO || current->policy == SCHED_RR ||
 			   current->policy == SCHED_DEADLINE);
 }
 
 /* A task of a higher scheduling class preempts a task of ours. */
-static void note_released(u32 index, struct ek_cpu *cpu)
+static void note_released(u32 cpu_id, struct ek_cpu *cpu)
 {
-	struct timer *timer = bpf_map_lookup_elem(&release_timers, &index);
+	struct timer *timer = bpf_map_lookup_elem(&release_timers, &cpu_id);
 
 	cpu->is_released = true;
 	if (timer)
@@ -50,9 +50,9 @@ static int reenqueue_after_release(void *map, int *key, struct timer *timer)
 	return 0;
 }
 
-static int init_release_timer(u32 index)
+static int init_release_timer(u32 cpu_id)
 {
-	struct timer *timer = bpf_map_lookup_elem(&release_timers, &index);
+	struct timer *timer = bpf_map_lookup_elem(&release_timers, &cpu_id);
 	int error;
 
 	if (!timer)

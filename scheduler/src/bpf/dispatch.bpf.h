@@ -19,9 +19,9 @@ static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u
 }
 
 /* The head of a CPU's pinned tasks on the CPU clock, with the price of its level. */
-static u64 head_of_pinned(u32 index, const struct ek_cpu *cpu, u32 *level)
+static u64 head_of_pinned(u32 cpu_id, const struct ek_cpu *cpu, u32 *level)
 {
-	u64 dsq = DSQ_CPU | index, head_ns = ek_head_ns(index, EK_GROUP_PINNED, dsq);
+	u64 dsq = DSQ_CPU | cpu_id, head_ns = ek_head_ns(cpu_id, EK_GROUP_PINNED, dsq);
 	struct task_struct *p;
 
 	if (!config.parts || !cpu->siblings.runs || head_ns == VTIME_MAX)
@@ -34,12 +34,12 @@ static u64 head_of_pinned(u32 index, const struct ek_cpu *cpu, u32 *level)
 }
 
 /* Forces a CPU idle rather than run the head of a DSQ. */
-static void force_idle_for_head(u32 index, struct ek_cpu *cpu, u64 dsq, u64 now_ns)
+static void force_idle_for_head(u32 cpu_id, struct ek_cpu *cpu, u64 dsq, u64 now_ns)
 {
 	struct task_struct *p;
 
 	bpf_for_each(scx_dsq, p, dsq, 0) {
-		force_idle(index, cpu, p, now_ns);
+		force_idle(cpu_id, cpu, p, now_ns);
 		break;
 	}
 }
@@ -54,14 +54,14 @@ static bool dispatch_from(u64 dsq)
  * compared: ticks come at the same time on all CPUs, which then compare the same head,
  * and the second CPU would run a task that goes after its previous one.
  */
-__noinline bool ek_dispatch_head(u32 index, u64 dsq, u64 vtime_ns)
+__noinline bool ek_dispatch_head(u32 cpu_id, u64 dsq, u64 vtime_ns)
 {
 	struct task_struct *p;
 	u32 passes = 0;
 	bool took = false;
 
 	bpf_for_each(scx_dsq, p, dsq, 0) {
-		if (!may_run(p, index)) {
+		if (!may_run(p, cpu_id)) {
 			if (++passes < SKIPS_MAX)
 				continue;
 			break;
@@ -74,7 +74,7 @@ __noinline bool ek_dispatch_head(u32 index, u64 dsq, u64 vtime_ns)
 }
 
 /* Whether any task of a DSQ may run on a CPU. */
-__noinline bool ek_has_head(u32 index, u64 dsq)
+__noinline bool ek_has_head(u32 cpu_id, u64 dsq)
 {
 	struct task_struct *p;
 	u32 passes = 0;
@@ -83,7 +83,7 @@ __noinline bool ek_has_head(u32 index, u64 dsq)
 	if (dsq_is_empty(dsq))
 		return false;
 	bpf_for_each(scx_dsq, p, dsq, 0) {
-		has = may_run(p, index);
+		has = may_run(p, cpu_id);
 		if (has || ++passes >= SKIPS_MAX)
 			break;
 	}
@@ -91,10 +91,10 @@ __noinline bool ek_has_head(u32 index, u64 dsq)
 }
 
 /* Notes the head of a DSQ if that task goes before the least head noted so far. */
-static void note_head(u32 index, struct ek_cpu *cpu, u32 task_class, u32 group)
+static void note_head(u32 cpu_id, struct ek_cpu *cpu, u32 task_class, u32 group)
 {
 	u64 dsq = dsq_of(cpu->cache, task_class, group);
-	u64 head_ns = ek_add(ek_head_ns(index, group, dsq), price_ns(cpu, task_class));
+	u64 head_ns = ek_add(ek_head_ns(cpu_id, group, dsq), price_ns(cpu, task_class));
 
 	if (head_ns >= cpu->least_ns)
 		return;
@@ -105,20 +105,20 @@ static void note_head(u32 index, struct ek_cpu *cpu, u32 task_class, u32 group)
 }
 
 /* Notes the least of the heads of a class, if that one goes first so far. */
-__noinline int ek_note_heads(u32 index, u32 task_class)
+__noinline int ek_note_heads(u32 cpu_id, u32 task_class)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	u32 groups = cache ? groups_here(cpu, cache, task_class) : 0;
 	int group;
 
 	if (groups & 1U << EK_GROUP_WHOLE)
-		note_head(index, cpu, task_class, EK_GROUP_WHOLE);
+		note_head(cpu_id, cpu, task_class, EK_GROUP_WHOLE);
 	if (groups >> EK_GROUP_SETS == 0)
 		return 0;
 	bpf_for(group, EK_GROUP_SETS, EK_GROUPS) {
 		if (groups >> group & 1)
-			note_head(index, cpu, task_class, group);
+			note_head(cpu_id, cpu, task_class, group);
 	}
 	return 0;
 }
@@ -127,7 +127,7 @@ __noinline int ek_note_heads(u32 index, u32 task_class)
  * The DSQ of a cache whose head goes first, of levels below a limit; `least_ns` is the
  * virtual time of that head on the CPU clock, with the price of its level.
  */
-static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
+static u64 least_of(u32 cpu_id, struct ek_cpu *cpu, const struct ek_cache *cache, u32 below,
 		    u64 *least_ns)
 {
 	cpu->least_dsq = dsq_of(cpu->cache, 0, EK_GROUP_WHOLE);
@@ -135,7 +135,7 @@ static u64 least_of(u32 index, struct ek_cpu *cpu, const struct ek_cache *cache,
 	for (u32 task_class = 0;
 	     task_class < EK_LEVELS_MAX && task_class < cache->classes && task_class < below;
 	     task_class++)
-		ek_note_heads(index, task_class);
+		ek_note_heads(cpu_id, task_class);
 	*least_ns = cpu->least_ns;
 	return cpu->least_dsq;
 }
@@ -150,27 +150,27 @@ static u64 least_of_heads(struct ek_cpu *cpu, u64 least_ns, u64 head_ns)
 }
 
 /* Dispatches any task of a class of a cache that may run here. */
-__noinline bool ek_dispatch_any(u32 index, u32 task_class)
+__noinline bool ek_dispatch_any(u32 cache_id, u32 task_class)
 {
-	const struct ek_cache *cache = cache_of(index);
+	const struct ek_cache *cache = cache_of(cache_id);
 	u32 groups = cache ? groups_of(cache, task_class) : 0;
 	int group;
 
 	bpf_for(group, 0, EK_GROUPS) {
-		if ((groups >> group & 1) && dispatch_from(dsq_of(index, task_class, group)))
+		if ((groups >> group & 1) && dispatch_from(dsq_of(cache_id, task_class, group)))
 			return true;
 	}
 	return false;
 }
 
 /* Dispatches any task of a cache that may run here. */
-static bool dispatch_any(u32 index)
+static bool dispatch_any(u32 cache_id)
 {
-	struct ek_cache *cache = cache_of(index);
+	struct ek_cache *cache = cache_of(cache_id);
 
 	for (u32 task_class = 0; cache && task_class < EK_LEVELS_MAX && task_class < cache->classes;
 	     task_class++) {
-		if (ek_dispatch_any(index, task_class))
+		if (ek_dispatch_any(cache_id, task_class))
 			return true;
 	}
 	return false;
@@ -180,20 +180,20 @@ static bool dispatch_any(u32 index)
  * Dispatches a starved task. The mark stays while the DSQ holds any: starved tasks that
  * may not run here wait for another CPU.
  */
-static bool dispatch_starved(u32 index, struct ek_cache *cache)
+static bool dispatch_starved(u32 cache_id, struct ek_cache *cache)
 {
 	if (!cache->has_starved)
 		return false;
-	if (dispatch_from(DSQ_STARVED | index))
+	if (dispatch_from(DSQ_STARVED | cache_id))
 		return true;
 	/* Only the starvation timer adds to this DSQ, and sets the mark afterwards. */
-	if (dsq_is_empty(DSQ_STARVED | index))
+	if (dsq_is_empty(DSQ_STARVED | cache_id))
 		cache->has_starved = false;
 	return false;
 }
 
 /* The previous task goes on unless a waiting task goes first. */
-static bool keeps_running(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+static bool keeps_running(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 			  struct ek_cache *cache, u64 least_ns, u64 now_ns)
 {
 	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
@@ -206,7 +206,7 @@ static bool keeps_running(struct task_struct *prev, u32 index, struct ek_cpu *cp
 
 	cpu->has_yielded = false;
 	cpu->vtime_ns = ek_add(cpu->vtime_ns, forgiven_ns);
-	ek_note_least(index, cpu->group, vtime_ns + forgiven_ns, now_ns);
+	ek_note_least(cpu_id, cpu->group, vtime_ns + forgiven_ns, now_ns);
 	set_slice(prev, least_ns == VTIME_MAX ? slice_alone_ns(cpu->weight) :
 						slice_ns(cpu->weight, cpu->cache, cache, now_ns));
 	return true;
@@ -247,13 +247,13 @@ struct heads {
 };
 
 /* Dispatches the lesser of the two heads, if that task is still queued. */
-static bool dispatch_least(u32 index, struct ek_cpu *cpu, const struct heads *heads)
+static bool dispatch_least(u32 cpu_id, struct ek_cpu *cpu, const struct heads *heads)
 {
 	bool is_pinned_head = heads->pinned_ns < heads->shared_ns;
 
 	cpu->is_least = is_pinned_head ?
-				ek_dispatch_head(index, DSQ_CPU | index, heads->pinned_vtime_ns) :
-				ek_dispatch_head(index, heads->shared, heads->shared_vtime_ns);
+				ek_dispatch_head(cpu_id, DSQ_CPU | cpu_id, heads->pinned_vtime_ns) :
+				ek_dispatch_head(cpu_id, heads->shared, heads->shared_vtime_ns);
 	count(cpu->is_least ? EK_DISPATCHED : EK_HEAD_GONE);
 	return cpu->is_least;
 }
@@ -278,13 +278,13 @@ static u32 next_level(struct ek_cpu *cpu, const struct heads *heads, u64 now_ns)
  * the refused task would starve behind such tasks. Not inline, since the stack of a BPF
  * program has 512 bytes.
  */
-static __noinline bool forces_idle(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+static __noinline bool forces_idle(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 				   struct ek_cache *cache, struct heads *heads)
 {
 	struct ek_siblings *siblings = &cpu->siblings;
 	u64 now_ns = scx_bpf_now();
 	bool was_least = heads->pinned_ns < heads->shared_ns;
-	u64 refused = was_least ? DSQ_CPU | index : heads->shared;
+	u64 refused = was_least ? DSQ_CPU | cpu_id : heads->shared;
 
 	if (!is_refused(siblings, next_level(cpu, heads, now_ns)))
 		return false;
@@ -297,7 +297,7 @@ static __noinline bool forces_idle(struct task_struct *prev, u32 index, struct e
 	last_ns = ek_add(last_ns, EK_MIX_PRICE_MAX_NS);
 	if (is_refused(siblings, heads->pinned_level))
 		heads->pinned_ns = VTIME_MAX;
-	heads->shared = least_of(index, cpu, cache, siblings->idle_from_level, &heads->shared_ns);
+	heads->shared = least_of(cpu_id, cpu, cache, siblings->idle_from_level, &heads->shared_ns);
 	heads->shared_vtime_ns = cpu->least_vtime_ns;
 	heads->prev_runnable = prev_runnable && !prev_refused;
 	if (heads->prev_runnable && prev_ns <= last_ns)
@@ -305,9 +305,9 @@ static __noinline bool forces_idle(struct task_struct *prev, u32 index, struct e
 	if (ek_min(heads->pinned_ns, heads->shared_ns) <= last_ns)
 		return false;
 	if (prev_runnable && prev_refused && prev)
-		force_idle(index, cpu, prev, now_ns);
+		force_idle(cpu_id, cpu, prev, now_ns);
 	else
-		force_idle_for_head(index, cpu, refused, now_ns);
+		force_idle_for_head(cpu_id, cpu, refused, now_ns);
 	return true;
 }
 
@@ -337,10 +337,10 @@ static bool may_use_idle_cpu(const struct task_struct *p)
  * that is ahead of it, and whose group's virtual time passes faster than that of the
  * waiting task's group, which thus gets less CPU time.
  */
-static bool migrates_prev(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+static bool migrates_prev(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 			  struct ek_cache *cache, const struct heads *heads, u64 now_ns)
 {
-	u32 other = cpu->next_in_cache, number = cpu->group, best = index;
+	u32 other = cpu->next_in_cache, number = cpu->group, best = cpu_id;
 	u64 waiting_ns = ek_min(heads->pinned_ns, heads->shared_ns);
 
 	/* A waiting task that may use every CPU of the cache finds the other CPU by itself. */
@@ -354,7 +354,7 @@ static bool migrates_prev(struct task_struct *prev, u32 index, struct ek_cpu *cp
 	/* A chain takes dispatches from starved tasks. */
 	if (is_capped(cpu, now_ns))
 		return !cache->has_starved &&
-		       ek_start_push_chain(index, waiting_ns,
+		       ek_start_push_chain(cpu_id, waiting_ns,
 					   heads->pinned_ns < heads->shared_ns ?
 						   heads->pinned_weight :
 						   cpu->least_weight,
@@ -363,7 +363,7 @@ static bool migrates_prev(struct task_struct *prev, u32 index, struct ek_cpu *cp
 	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
 	u64 least_ns = ek_rate_above_ns(rate_at_ns(waiting_group(cpu, cache, heads), now_ns));
 
-	for (u32 i = 1; i < WAKE_SCAN_MAX && other != index; i++) {
+	for (u32 i = 1; i < WAKE_SCAN_MAX && other != cpu_id; i++) {
 		const struct ek_cpu *theirs = cpu_of(other);
 
 		if (!theirs)
@@ -379,53 +379,53 @@ static bool migrates_prev(struct task_struct *prev, u32 index, struct ek_cpu *cp
 		}
 		other = theirs->next_in_cache;
 	}
-	if (best == index)
+	if (best == cpu_id)
 		return false;
 	preempt_cpu(best);
 	return true;
 }
 
 /* Picks from the heads and the previous task. Returns whether the dispatch is done. */
-static bool pick_next(struct task_struct *prev, u32 index, struct ek_cpu *cpu,
+static bool pick_next(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 		      struct ek_cache *cache, struct heads *heads)
 {
 	u64 now_ns = scx_bpf_now();
 
-	heads->shared = least_of(index, cpu, cache, EK_LEVELS_MAX, &heads->shared_ns);
+	heads->shared = least_of(cpu_id, cpu, cache, EK_LEVELS_MAX, &heads->shared_ns);
 	heads->shared_vtime_ns = cpu->least_vtime_ns;
-	if (config.parts && cpu->siblings.runs && forces_idle(prev, index, cpu, cache, heads))
+	if (config.parts && cpu->siblings.runs && forces_idle(prev, cpu_id, cpu, cache, heads))
 		return true;
 	if (config.parts && heads->prev_runnable && prev &&
 	    ek_min(heads->shared_ns, heads->pinned_ns) == VTIME_MAX &&
-	    ((cpu->siblings.runs && starts_swap(prev, index, cpu, now_ns)) ||
-	     forces_switch_out(prev, index, cpu, now_ns)))
+	    ((cpu->siblings.runs && starts_swap(prev, cpu_id, cpu, now_ns)) ||
+	     forces_switch_out(prev, cpu_id, cpu, now_ns)))
 		return true;
 	if (heads->prev_runnable && prev &&
-	    !migrates_prev(prev, index, cpu, cache, heads, now_ns) &&
-	    keeps_running(prev, index, cpu, cache, ek_min(heads->shared_ns, heads->pinned_ns),
+	    !migrates_prev(prev, cpu_id, cpu, cache, heads, now_ns) &&
+	    keeps_running(prev, cpu_id, cpu, cache, ek_min(heads->shared_ns, heads->pinned_ns),
 			  now_ns)) {
 		count(EK_KEPT);
 		/* Charges the task now, so that its loss is repaid while the task goes on. */
 		if (config.parts && class_matters(now_ns)) {
-			charge(prev, index, cpu, true);
-			begin(prev, index, cpu, now_ns);
+			charge(prev, cpu_id, cpu, true);
+			begin(prev, cpu_id, cpu, now_ns);
 		}
 		return true;
 	}
 	if (ek_min(heads->pinned_ns, heads->shared_ns) == VTIME_MAX)
 		return false;
-	return dispatch_least(index, cpu, heads);
+	return dispatch_least(cpu_id, cpu, heads);
 }
 
 /* Whether tasks may wait in the DSQs of a cache, for any of its CPUs. */
-static bool may_hold_tasks(u32 index)
+static bool may_hold_tasks(u32 cache_id)
 {
-	const struct ek_cache *cache = cache_of(index);
+	const struct ek_cache *cache = cache_of(cache_id);
 
-	if (!cache || (has_one_dsq(cache) && dsq_is_empty(dsq_of(index, 0, EK_GROUP_WHOLE)) &&
+	if (!cache || (has_one_dsq(cache) && dsq_is_empty(dsq_of(cache_id, 0, EK_GROUP_WHOLE)) &&
 		       !cache->has_starved))
 		return false;
-	return waiting(index, cache) > 0 || !dsq_is_empty(DSQ_STARVED | index);
+	return waiting(cache_id, cache) > 0 || !dsq_is_empty(DSQ_STARVED | cache_id);
 }
 
 /* Whether tasks may wait in the DSQs of another cache. */
@@ -444,11 +444,11 @@ static bool other_caches_may_hold_tasks(u32 own)
 }
 
 /* Whether no task waits in the DSQs of a CPU and of its cache. */
-static bool has_nothing_queued(u32 index, const struct ek_cpu *cpu, const struct ek_cache *cache)
+static bool has_nothing_queued(u32 cpu_id, const struct ek_cpu *cpu, const struct ek_cache *cache)
 {
 	return !cpu->has_pinned && !cache->has_starved && has_one_dsq(cache) &&
 	       dsq_is_empty(dsq_of(cpu->cache, 0, EK_GROUP_WHOLE)) &&
-	       dsq_is_empty(SCX_DSQ_LOCAL_ON | index);
+	       dsq_is_empty(SCX_DSQ_LOCAL_ON | cpu_id);
 }
 
 #endif

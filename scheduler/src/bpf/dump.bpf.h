@@ -54,15 +54,15 @@ void BPF_PROG(ek_dump, struct scx_dump_ctx *context)
 		dump("cache %llu: %llu CPUs, %d starved tasks queued, classes %llu\n", (u64)i,
 		     cache->cpus, scx_bpf_dsq_nr_queued(DSQ_STARVED | (u32)i), cache->classes);
 		bpf_for(number, 0, EK_GROUPS)
-			dump_group(i, number, &cache->groups[index_of(number)]);
+			dump_group(i, number, &cache->groups[group_index(number)]);
 	}
 }
 
 SEC("struct_ops/ek_dump_cpu")
-void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 index, bool is_idle)
+void BPF_PROG(ek_dump_cpu, struct scx_dump_ctx *context, s32 cpu_id, bool is_idle)
 {
-	const struct ek_cpu *cpu = cpu_of(index);
-	s32 queued = scx_bpf_dsq_nr_queued(DSQ_CPU | (u32)index);
+	const struct ek_cpu *cpu = cpu_of(cpu_id);
+	s32 queued = scx_bpf_dsq_nr_queued(DSQ_CPU | (u32)cpu_id);
 
 	/* The kernel leaves an idle CPU out if this operation prints nothing. */
 	if (!cpu || (is_true(is_idle) && queued <= 0))

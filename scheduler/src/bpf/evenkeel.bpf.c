@@ -65,11 +65,11 @@ static void place_enqueued(struct task_struct *p, const struct ek_group *group, 
 }
 
 /* Whether a CPU would be forced idle rather than run a task, to repay a task on a sibling. */
-static bool is_refused_on(struct task_struct *p, u32 index, const struct ek_cpu *cpu, u64 now_ns)
+static bool is_refused_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu, u64 now_ns)
 {
 	if (!config.parts)
 		return false;
-	ek_update_siblings(index, now_ns);
+	ek_update_siblings(cpu_id, now_ns);
 	return cpu->siblings.idle_from_level > 0 && is_refused(&cpu->siblings, class_of(p, now_ns));
 }
 
@@ -81,33 +81,33 @@ static s32 idle_cpu_for_level(struct task_struct *p, s32 prev_cpu, u64 wake_flag
 		return -1;
 
 	u64 now_ns = scx_bpf_now();
-	s32 index = is_even(now_ns) ? pick_idle_cpu(p, prev_cpu, now_ns) : -1;
+	s32 cpu_id = is_even(now_ns) ? pick_idle_cpu(p, prev_cpu, now_ns) : -1;
 
-	if (index >= 0 && index != prev_cpu)
+	if (cpu_id >= 0 && cpu_id != prev_cpu)
 		count(EK_PLACED);
-	return index;
+	return cpu_id;
 }
 
 SEC("struct_ops/ek_select_cpu")
 s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	s32 index = idle_cpu_for_level(p, prev_cpu, wake_flags);
-	bool is_idle = index >= 0;
+	s32 cpu_id = idle_cpu_for_level(p, prev_cpu, wake_flags);
+	bool is_idle = cpu_id >= 0;
 
 	if (!is_idle)
-		index = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
+		cpu_id = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 
-	struct ek_cpu *cpu = is_idle ? cpu_of(index) : NULL;
+	struct ek_cpu *cpu = is_idle ? cpu_of(cpu_id) : NULL;
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
-	if (cache && !is_refused_on(p, index, cpu, scx_bpf_now())) {
-		u32 group = group_on(p, index, cpu, cache);
+	if (cache && !is_refused_on(p, cpu_id, cpu, scx_bpf_now())) {
+		u32 group = group_on(p, cpu_id, cpu, cache);
 
 		count(EK_WOKE_IDLE);
 		place(p, group_at(cpu, cache, group), scx_bpf_now());
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight_of(p)), 0);
 	}
-	return index;
+	return cpu_id;
 }
 
 /* --- Enqueue and dispatch --- */
@@ -117,19 +117,19 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
  * if it is ahead of its CPU's clock, or lighter than nice 0. Such a thread waits in order,
  * and preempts a running task as any task does, by its weight.
  */
-static bool is_urgent_kthread(struct task_struct *p, u32 index, const struct ek_cpu *cpu,
+static bool is_urgent_kthread(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu,
 			      const struct ek_group *group, u32 number, u32 weight)
 {
 	return (p->flags & PF_KTHREAD) && weight >= EK_WEIGHT_ONE &&
 	       clock_at(cpu, group, number, p->scx.dsq_vtime) <= cpu->clock_ns &&
-	       !is_released(index, cpu);
+	       !is_released(cpu_id, cpu);
 }
 
 SEC("struct_ops/ek_enqueue")
 void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 {
-	u32 index = scx_bpf_task_cpu(p), weight = weight_of(p);
-	struct ek_cpu *cpu = cpu_of(index);
+	u32 cpu_id = scx_bpf_task_cpu(p), weight = weight_of(p);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	bool wakes = enq_flags & kernel_enum(scx_enq_flags, SCX_ENQ_WAKEUP);
 	u64 dsq, now_ns = scx_bpf_now();
@@ -146,43 +146,43 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		return;
 	}
 
-	u32 number = group_on(p, index, cpu, cache);
+	u32 number = group_on(p, cpu_id, cpu, cache);
 	struct ek_group *group = group_at(cpu, cache, number);
 
 	if ((enq_flags & SCX_ENQ_LAST) && cpu->forced_switch_out) {
 		/* A forced switch-out: the task goes on here, and no other CPU can run it. */
 		count(EK_FORCED_SWITCH_OUTS);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
-		scx_bpf_kick_cpu(index, 0);
+		scx_bpf_kick_cpu(cpu_id, 0);
 		return;
 	}
-	note_group_queued(index, cpu, group, number, now_ns);
+	note_group_queued(cpu_id, cpu, group, number, now_ns);
 	place_enqueued(p, group, wakes, weight, now_ns);
-	if (is_urgent_kthread(p, index, cpu, group, number, weight)) {
+	if (is_urgent_kthread(p, cpu_id, cpu, group, number, weight)) {
 		count(EK_KERNEL_THREAD);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight),
 				   enq_flags | SCX_ENQ_PREEMPT);
 		return;
 	}
-	if (number == EK_GROUP_PINNED && wakes && has_nothing_queued(index, cpu, cache) &&
-	    !is_refused_on(p, index, cpu, now_ns)) {
+	if (number == EK_GROUP_PINNED && wakes && has_nothing_queued(cpu_id, cpu, cache) &&
+	    !is_refused_on(p, cpu_id, cpu, now_ns)) {
 		/* No task waits before it, and no other CPU may run it. */
 		count(EK_DIRECT_DISPATCHES);
 		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_alone_ns(weight), enq_flags);
-		preempt_one_cpu(p, number, index, false, now_ns);
+		preempt_one_cpu(p, number, cpu_id, false, now_ns);
 		return;
 	}
 	if (push(p, cpu, weight, enq_flags, now_ns))
 		return;
-	if (config.parts && dispatch_swapped(p, index, cpu, enq_flags))
+	if (config.parts && dispatch_swapped(p, cpu_id, cpu, enq_flags))
 		return;
 	/* The CPU would idle now: the kick makes it dispatch again, unless idle is forced. */
 	if ((enq_flags & SCX_ENQ_LAST) && !cpu->forced_idle_since_ns)
-		scx_bpf_kick_cpu(index, 0);
+		scx_bpf_kick_cpu(cpu_id, 0);
 	if (number == EK_GROUP_PINNED) {
 		count(EK_ENQUEUED_PINNED);
 		cpu->has_pinned = true;
-		dsq = DSQ_CPU | index;
+		dsq = DSQ_CPU | cpu_id;
 	} else {
 		u32 task_class = class_of(p, now_ns);
 
@@ -192,16 +192,16 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 	}
 	scx_bpf_dsq_insert_vtime(p, dsq, slice_ns(weight, cpu->cache, cache, now_ns),
 				 p->scx.dsq_vtime, enq_flags);
-	kick_or_preempt(p, number, index, !wakes && !has_one_dsq(cache), now_ns);
+	kick_or_preempt(p, number, cpu_id, !wakes && !has_one_dsq(cache), now_ns);
 }
 
 /* Reads the head of a CPU's pinned tasks, if any may wait. */
-static void read_pinned_head(u32 index, struct ek_cpu *cpu, struct heads *heads)
+static void read_pinned_head(u32 cpu_id, struct ek_cpu *cpu, struct heads *heads)
 {
 	heads->pinned_ns = VTIME_MAX;
 	if (!cpu->has_pinned)
 		return;
-	heads->pinned_ns = head_of_pinned(index, cpu, &heads->pinned_level);
+	heads->pinned_ns = head_of_pinned(cpu_id, cpu, &heads->pinned_level);
 	heads->pinned_vtime_ns = cpu->head_vtime_ns;
 	heads->pinned_weight = cpu->head_weight;
 	/* A task that is being enqueued may not be in the DSQ yet. */
@@ -211,9 +211,9 @@ static void read_pinned_head(u32 index, struct ek_cpu *cpu, struct heads *heads)
 }
 
 SEC("struct_ops/ek_dispatch")
-void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
+void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	struct heads heads = {.pinned_ns = VTIME_MAX};
 
@@ -224,8 +224,8 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 		u64 now_ns = scx_bpf_now();
 
 		if (cpu->forced_idle_since_ns)
-			ek_end_forced_idle(index, now_ns);
-		ek_update_siblings(index, now_ns);
+			ek_end_forced_idle(cpu_id, now_ns);
+		ek_update_siblings(cpu_id, now_ns);
 	}
 	heads.prev_runnable = prev && (prev->scx.flags & SCX_TASK_QUEUED);
 	/*
@@ -251,12 +251,12 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 			return;
 		}
 	} else {
-		read_pinned_head(index, cpu, &heads);
-		if (pick_next(prev, index, cpu, cache, &heads))
+		read_pinned_head(cpu_id, cpu, &heads);
+		if (pick_next(prev, cpu_id, cpu, cache, &heads))
 			return;
 		/* Another CPU dispatched the least head: any task is better than none. */
 		if (!heads.prev_runnable &&
-		    (dispatch_from(DSQ_CPU | (u32)index) || dispatch_any(cpu->cache)))
+		    (dispatch_from(DSQ_CPU | (u32)cpu_id) || dispatch_any(cpu->cache)))
 			return;
 	}
 	if (dispatch_starved(cpu->cache, cache) || dispatch_from_other_caches(cpu->cache))
@@ -275,8 +275,8 @@ void BPF_PROG(ek_dispatch, s32 index, struct task_struct *prev)
 SEC("struct_ops/ek_tick")
 void BPF_PROG(ek_tick, struct task_struct *p)
 {
-	u32 index = scx_bpf_task_cpu(p);
-	struct ek_cpu *cpu = cpu_of(index);
+	u32 cpu_id = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	u64 least_ns;
 
@@ -285,15 +285,15 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 	u64 now_ns = scx_bpf_now();
 
 	note_group_used(group_at(cpu, cache, cpu->group), now_ns);
-	if (dsq_is_empty(SCX_DSQ_LOCAL_ON | index)) {
+	if (dsq_is_empty(SCX_DSQ_LOCAL_ON | cpu_id)) {
 		u32 level;
 
 		if (config.parts)
-			ek_update_siblings(index, now_ns);
-		least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
+			ek_update_siblings(cpu_id, now_ns);
+		least_of(cpu_id, cpu, cache, EK_LEVELS_MAX, &least_ns);
 		if (cpu->has_pinned)
 			least_ns =
-				least_of_heads(cpu, least_ns, head_of_pinned(index, cpu, &level));
+				least_of_heads(cpu, least_ns, head_of_pinned(cpu_id, cpu, &level));
 		if (least_ns == VTIME_MAX)
 			return;
 		/* The price of the running task counts as well. */
@@ -308,8 +308,8 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 SEC("struct_ops/ek_running")
 void BPF_PROG(ek_running, struct task_struct *p)
 {
-	u32 index = scx_bpf_task_cpu(p);
-	struct ek_cpu *cpu = cpu_of(index);
+	u32 cpu_id = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	u64 now_ns = scx_bpf_now();
 
 	if (!cpu)
@@ -319,13 +319,13 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	if (!cache)
 		return;
 
-	u32 number = group_on(p, index, cpu, cache);
+	u32 number = group_on(p, cpu_id, cpu, cache);
 
 	/* The kernel ran the task without an enqueue, as a task that exits. */
 	if (p->scx.dsq_vtime == VTIME_UNSET)
 		set_vtime(p, group_at(cpu, cache, number)->min_vtime_ns + 1);
 	if (cpu->is_least)
-		ek_note_least(index, number, p->scx.dsq_vtime, now_ns);
+		ek_note_least(cpu_id, number, p->scx.dsq_vtime, now_ns);
 	cpu->runs_least = cpu->is_least;
 	cpu->is_least = false;
 	cpu->group = number;
@@ -335,23 +335,23 @@ void BPF_PROG(ek_running, struct task_struct *p)
 	cpu->is_released = false;
 	cpu->forced_switch_out = false;
 	cpu->on_cpu_since_ns = now_ns;
-	begin(p, index, cpu, now_ns);
+	begin(p, cpu_id, cpu, now_ns);
 }
 
 SEC("struct_ops/ek_stopping")
 void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 {
-	u32 index = scx_bpf_task_cpu(p);
-	struct ek_cpu *cpu = cpu_of(index);
+	u32 cpu_id = scx_bpf_task_cpu(p);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	/* The slice did not begin under this scheduler. */
 	if (!cpu || cpu->weight == 0)
 		return;
-	charge(p, index, cpu, runnable);
+	charge(p, cpu_id, cpu, runnable);
 	cpu->weight = 0;
 	/* Only a task of a higher scheduling class preempts before the slice ends. */
 	if (runnable && p->scx.slice > 0)
-		note_released(index, cpu);
+		note_released(cpu_id, cpu);
 	if (config.parts)
 		note_swap(p, cpu, runnable);
 }
@@ -361,9 +361,9 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
  * For later kernels the loader leaves this operation out.
  */
 SEC("struct_ops/ek_cpu_release")
-void BPF_PROG(ek_cpu_release, s32 index, struct scx_cpu_release_args *args)
+void BPF_PROG(ek_cpu_release, s32 cpu_id, struct scx_cpu_release_args *args)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	/* So that no task is dispatched directly to this CPU until it is back. */
 	if (cpu)
@@ -427,36 +427,36 @@ void BPF_PROG(ek_set_cpumask, struct task_struct *p, const struct cpumask *cpuma
  * task waits, a kick makes the CPU dispatch again.
  */
 SEC("struct_ops/ek_update_idle")
-void BPF_PROG(ek_update_idle, s32 index, bool idle)
+void BPF_PROG(ek_update_idle, s32 cpu_id, bool idle)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	u64 least_ns = VTIME_MAX;
 
 	if (!idle || !cache || cpu->forced_idle_since_ns || cpu->forced_switch_out)
 		return;
 	if (may_hold_tasks(cpu->cache))
-		least_of(index, cpu, cache, EK_LEVELS_MAX, &least_ns);
-	if (least_ns != VTIME_MAX || (cpu->has_pinned && !dsq_is_empty(DSQ_CPU | (u32)index)) ||
-	    (cache->has_starved && ek_has_head(index, DSQ_STARVED | cpu->cache)) ||
+		least_of(cpu_id, cpu, cache, EK_LEVELS_MAX, &least_ns);
+	if (least_ns != VTIME_MAX || (cpu->has_pinned && !dsq_is_empty(DSQ_CPU | (u32)cpu_id)) ||
+	    (cache->has_starved && ek_has_head(cpu_id, DSQ_STARVED | cpu->cache)) ||
 	    (config.caches > 1 && other_caches_may_hold_tasks(cpu->cache)))
-		scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+		scx_bpf_kick_cpu(cpu_id, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 }
 
 /* Without these two, a change of online CPUs would eject the scheduler. All CPUs have DSQs. */
 SEC("struct_ops/ek_cpu_online")
-void BPF_PROG(ek_cpu_online, s32 index)
+void BPF_PROG(ek_cpu_online, s32 cpu_id)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (cpu)
 		cpu->going_offline = 0;
 }
 
 SEC("struct_ops/ek_cpu_offline")
-void BPF_PROG(ek_cpu_offline, s32 index)
+void BPF_PROG(ek_cpu_offline, s32 cpu_id)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct timer *first = starvation_timer();
 
 	if (!cpu || !first)
@@ -468,9 +468,9 @@ void BPF_PROG(ek_cpu_offline, s32 index)
 }
 
 /* The initial state of a CPU's core: no task has used wide instructions. */
-static void reset_core(u32 index)
+static void reset_core(u32 cpu_id)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct core *core = cpu ? core_of(cpu) : NULL;
 
 	if (!core)

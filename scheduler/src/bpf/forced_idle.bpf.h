@@ -12,7 +12,7 @@
 #include "siblings.bpf.h"
 
 /* Bills a task for the time that it waited while its CPU was forced idle, as if it had run. */
-static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
+static void bill_refused(u32 pid, u32 cpu_id, u64 exec_ns, u64 waited_ns)
 {
 	struct task_struct *p = bpf_task_from_pid(pid);
 
@@ -22,7 +22,7 @@ static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
 
 	/* Not if the task is running, ran since, or was refused by another CPU since. */
-	if (task && task->runnable_since_ns && task->refused_by == index &&
+	if (task && task->runnable_since_ns && task->refused_by == cpu_id &&
 	    p->se.sum_exec_runtime == exec_ns)
 		__sync_fetch_and_add(&task->waited_ns,
 				     ek_min(waited_ns, ek_bill_room_ns(task->waited_ns)));
@@ -30,9 +30,9 @@ static void bill_refused(u32 pid, u32 index, u64 exec_ns, u64 waited_ns)
 }
 
 /* Ends forced idle of a CPU; the task on its sibling had the core for itself meanwhile. */
-__noinline int ek_end_forced_idle(u32 index, u64 now_ns)
+__noinline int ek_end_forced_idle(u32 cpu_id, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	u64 from_ns = cpu ? __sync_lock_test_and_set(&cpu->forced_idle_since_ns, 0) : 0;
 
 	if (from_ns == 0)
@@ -41,7 +41,7 @@ __noinline int ek_end_forced_idle(u32 index, u64 now_ns)
 
 	u32 sibling = cpu->next_sibling;
 
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
 		struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)
@@ -52,7 +52,7 @@ __noinline int ek_end_forced_idle(u32 index, u64 now_ns)
 				ek_sub(now_ns, ek_max(from_ns, other->slice_start_ns)));
 		sibling = other->next_sibling;
 	}
-	bill_refused(cpu->refused, index, cpu->refused_exec_ns, ek_sub(now_ns, from_ns));
+	bill_refused(cpu->refused, cpu_id, cpu->refused_exec_ns, ek_sub(now_ns, from_ns));
 	return 0;
 }
 
@@ -66,9 +66,9 @@ static int forced_idle_expired(void *map, int *key, struct timer *timer)
 }
 
 /* Prepares the timer that ends the forced idle of a CPU. */
-static int init_forced_idle_timer(u32 index)
+static int init_forced_idle_timer(u32 cpu_id)
 {
-	struct timer *timer = bpf_map_lookup_elem(&idle_timers, &index);
+	struct timer *timer = bpf_map_lookup_elem(&idle_timers, &cpu_id);
 	int error;
 
 	if (!timer)
@@ -78,14 +78,14 @@ static int init_forced_idle_timer(u32 index)
 }
 
 /* Forces a CPU idle rather than run a task. */
-static void force_idle(u32 index, struct ek_cpu *cpu, struct task_struct *refused, u64 now_ns)
+static void force_idle(u32 cpu_id, struct ek_cpu *cpu, struct task_struct *refused, u64 now_ns)
 {
-	struct timer *timer = bpf_map_lookup_elem(&idle_timers, &index);
+	struct timer *timer = bpf_map_lookup_elem(&idle_timers, &cpu_id);
 	struct task *task = task_of(refused);
 
 	if (!timer || !task)
 		return;
-	task->refused_by = index;
+	task->refused_by = cpu_id;
 	count(EK_FORCED_IDLES);
 	cpu->refused = refused->pid;
 	cpu->refused_exec_ns = refused->se.sum_exec_runtime;
@@ -94,12 +94,12 @@ static void force_idle(u32 index, struct ek_cpu *cpu, struct task_struct *refuse
 }
 
 /* A task leaves its CPU: ends the forced idle of the siblings, and kicks them. */
-__noinline int ek_end_siblings_forced_idle(u32 index, u64 now_ns)
+__noinline int ek_end_siblings_forced_idle(u32 cpu_id, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
-	u32 sibling = cpu ? cpu->next_sibling : index;
+	struct ek_cpu *cpu = cpu_of(cpu_id);
+	u32 sibling = cpu ? cpu->next_sibling : cpu_id;
 
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
 		struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)
@@ -127,13 +127,13 @@ static void deficit_wakes(struct task_struct *p, u64 later_ns, u64 now_ns)
 }
 
 /* A task that demands a level begins to run. */
-static void deficit_begins(struct task_struct *p, struct task *task, u32 index, struct ek_cpu *cpu,
+static void deficit_begins(struct task_struct *p, struct task *task, u32 cpu_id, struct ek_cpu *cpu,
 			   u32 level)
 {
 	u64 now_ns = cpu->slice_start_ns;
 
 	if (cpu->forced_idle_since_ns)
-		ek_end_forced_idle(index, now_ns);
+		ek_end_forced_idle(cpu_id, now_ns);
 	if (level > 0)
 		extend_wide_until(now_ns + EK_LEARNED_NS);
 	if (task->runnable_since_ns)
@@ -147,10 +147,10 @@ static void deficit_begins(struct task_struct *p, struct task *task, u32 index, 
 }
 
 /* The task leaves its CPU; `level` is the level that its slice demanded. */
-static void deficit_ends(struct task *task, struct core *core, u32 index, struct ek_cpu *cpu,
+static void deficit_ends(struct task *task, struct core *core, u32 cpu_id, struct ek_cpu *cpu,
 			 u32 level, bool runnable, u64 now_ns)
 {
-	ek_end_siblings_forced_idle(index, now_ns);
+	ek_end_siblings_forced_idle(cpu_id, now_ns);
 	ek_deficit_repay(&task->deficit, cpu->siblings_idle_ns, task->gain_permille);
 	task->runnable_since_ns = runnable ? now_ns : 0;
 	if (!runnable)

@@ -20,30 +20,31 @@
  */
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
-	u32 index = near, best = near, weight = weight_of(p);
+	u32 cpu_id = near, best = near, weight = weight_of(p);
 	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
 
 	for (u32 i = 0; i < WAKE_SCAN_MAX; i++) {
-		const struct ek_cpu *cpu = cpu_of(index);
+		const struct ek_cpu *cpu = cpu_of(cpu_id);
 
 		if (!cpu)
 			break;
-		if (bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
+		if (bpf_cpumask_test_cpu(cpu_id, p->cpus_ptr)) {
 			if (cpu->weight == 0)
-				scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
+				scx_bpf_kick_cpu(cpu_id,
+						 kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 
 			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
 			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
-				rate_ns =
-					ek_preempt_rate_ns(index, number, vtime_ns, weight, now_ns);
+				rate_ns = ek_preempt_rate_ns(cpu_id, number, vtime_ns, weight,
+							     now_ns);
 			if (rate_ns > least_ns) {
-				best = index;
+				best = cpu_id;
 				least_ns = ek_rate_above_ns(rate_ns);
 			}
 		}
-		index = cpu->next_in_cache;
-		if (index == near)
+		cpu_id = cpu->next_in_cache;
+		if (cpu_id == near)
 			break;
 	}
 	if (least_ns > 0)
@@ -55,14 +56,14 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
  * CPU may have become idle since; if none has, the task preempts one. The kernel itself
  * wakes the CPU of a pinned task.
  */
-static void kick_or_preempt(struct task_struct *p, u32 number, u32 index, bool at_once, u64 now_ns)
+static void kick_or_preempt(struct task_struct *p, u32 number, u32 cpu_id, bool at_once, u64 now_ns)
 {
 	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
 
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
 	else
-		preempt_one_cpu(p, number, index, at_once, now_ns);
+		preempt_one_cpu(p, number, cpu_id, at_once, now_ns);
 }
 
 #endif

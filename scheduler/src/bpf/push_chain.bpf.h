@@ -34,9 +34,9 @@ static bool is_capped(struct ek_cpu *cpu, u64 now_ns)
 }
 
 /* Fills in the CPUs and the groups of their running tasks. */
-static void read_chain(u32 index, struct ek_chain *chain, u64 now_ns)
+static void read_chain(u32 cpu_id, struct ek_chain *chain, u64 now_ns)
 {
-	u32 other = index;
+	u32 other = cpu_id;
 
 	chain->length = 0;
 	chain->from = 0;
@@ -51,7 +51,7 @@ static void read_chain(u32 index, struct ek_chain *chain, u64 now_ns)
 			chain->groups[number] = cpu->group;
 		chain->length = number + 1;
 		other = cpu->next_in_cache;
-		if (other == index)
+		if (other == cpu_id)
 			return;
 	}
 }
@@ -136,16 +136,16 @@ static u32 end_of_chain(struct ek_cpu *first, const struct ek_chain *chain, u64 
  * Whether a chain begins with the running task of a CPU, for a task that waits there with
  * a virtual time on the CPU clock. The tasks of the chain migrate when they are enqueued.
  */
-__noinline bool ek_start_push_chain(u32 index, u64 wanted_ns, u32 weight, u64 now_ns)
+__noinline bool ek_start_push_chain(u32 cpu_id, u64 wanted_ns, u32 weight, u64 now_ns)
 {
-	struct ek_cpu *first = cpu_of(index);
+	struct ek_cpu *first = cpu_of(cpu_id);
 
 	if (!first)
 		return false;
 
 	struct ek_chain *chain = &first->chain;
 
-	read_chain(index, chain, now_ns);
+	read_chain(cpu_id, chain, now_ns);
 	reach(chain, now_ns);
 
 	u32 to = end_of_chain(first, chain, wanted_ns, weight, now_ns);

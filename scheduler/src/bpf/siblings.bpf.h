@@ -18,11 +18,11 @@ static bool is_even(u64 now_ns)
 	return config.parts && wide_anywhere_until_ns > now_ns;
 }
 
-static bool has_busy_sibling(u32 index, const struct ek_cpu *cpu)
+static bool has_busy_sibling(u32 cpu_id, const struct ek_cpu *cpu)
 {
 	u32 sibling = cpu->next_sibling;
 
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
 		const struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)
@@ -38,14 +38,14 @@ static bool has_busy_sibling(u32 index, const struct ek_cpu *cpu)
  * Whether a task that would keep its CPU has a forced switch-out, since a sibling is
  * busy: its registers, which show its class, are only saved at a switch.
  */
-static bool forces_switch_out(const struct task_struct *p, u32 index, struct ek_cpu *cpu,
+static bool forces_switch_out(const struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu,
 			      u64 now_ns)
 {
 	cpu->forced_switch_out = (config.parts & EK_PART_FORCED_SWITCH_OUT) &&
 				 (config.sensors & EK_SENSOR_REGISTERS) &&
 				 !(p->flags & PF_KTHREAD) &&
 				 ek_forces_switch_out(ek_sub(now_ns, cpu->on_cpu_since_ns)) &&
-				 has_busy_sibling(index, cpu);
+				 has_busy_sibling(cpu_id, cpu);
 	return cpu->forced_switch_out;
 }
 
@@ -61,13 +61,13 @@ static u64 wanted_forced_idle_ns(const struct ek_cpu *cpu)
 }
 
 /* Reads the siblings of a CPU: highest level, whether any is busy, forced idle for them. */
-static void read_siblings(u32 index, struct ek_cpu *cpu, struct ek_siblings *siblings)
+static void read_siblings(u32 cpu_id, struct ek_cpu *cpu, struct ek_siblings *siblings)
 {
 	struct ek_siblings nothing = {};
 	u32 sibling = cpu->next_sibling;
 
 	*siblings = nothing;
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
 		struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)
@@ -96,9 +96,9 @@ static u32 loss_permille(const struct ek_cpu *cpu, u32 level, u32 sibling_level)
 }
 
 /* Updates `siblings` of a CPU, before its next task is picked. */
-__noinline int ek_update_siblings(u32 index, u64 now_ns)
+__noinline int ek_update_siblings(u32 cpu_id, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (!cpu)
 		return 0;
@@ -110,7 +110,7 @@ __noinline int ek_update_siblings(u32 index, u64 now_ns)
 			*siblings = nothing;
 		return 0;
 	}
-	read_siblings(index, cpu, siblings);
+	read_siblings(cpu_id, cpu, siblings);
 	if (!(config.parts & EK_PART_REPAYMENT))
 		siblings->idle_from_level = 0;
 	if (!siblings->runs || !(config.parts & EK_PART_MATCHING))
@@ -135,15 +135,15 @@ static u64 price_ns(const struct ek_cpu *cpu, u32 level)
 /* --- Idle CPUs --- */
 
 /* The cost of a level on an idle CPU, to compare; EK_U32_MAX: forced idle for the level. */
-__noinline u32 ek_idle_cost(u32 index, u32 level, u64 now_ns)
+__noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct core *core = cpu ? core_of(cpu) : NULL;
 	struct ek_siblings siblings;
 
 	if (!core)
 		return EK_U32_MAX;
-	read_siblings(index, cpu, &siblings);
+	read_siblings(cpu_id, cpu, &siblings);
 	if ((config.parts & EK_PART_REPAYMENT) && is_refused(&siblings, level))
 		return EK_U32_MAX;
 
@@ -161,29 +161,29 @@ __noinline u32 ek_idle_cost(u32 index, u32 level, u64 now_ns)
 static s32 pick_idle_cpu(struct task_struct *p, u32 near, u64 now_ns)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
-	u32 index = near, least = EK_U32_MAX, level = class_of(p, now_ns);
+	u32 cpu_id = near, least = EK_U32_MAX, level = class_of(p, now_ns);
 	s32 found = -1;
 	int i;
 
 	if (!is_true(bpf_cpumask_empty(idle))) {
 		bpf_for(i, 0, CPU_SCAN_MAX) {
-			struct ek_cpu *cpu = cpu_of(index);
+			struct ek_cpu *cpu = cpu_of(cpu_id);
 
 			if (!cpu)
 				break;
-			if (bpf_cpumask_test_cpu(index, idle) &&
-			    bpf_cpumask_test_cpu(index, p->cpus_ptr)) {
-				u32 cost = ek_idle_cost(index, level, now_ns);
+			if (bpf_cpumask_test_cpu(cpu_id, idle) &&
+			    bpf_cpumask_test_cpu(cpu_id, p->cpus_ptr)) {
+				u32 cost = ek_idle_cost(cpu_id, level, now_ns);
 
 				if (cost < least) {
 					least = cost;
-					found = index;
+					found = cpu_id;
 				}
 				if (cost == 0)
 					break;
 			}
-			index = cpu->next_in_cache;
-			if (index == near)
+			cpu_id = cpu->next_in_cache;
+			if (cpu_id == near)
 				break;
 		}
 	}
@@ -199,9 +199,9 @@ static s32 pick_idle_cpu(struct task_struct *p, u32 near, u64 now_ns)
  * The gain, in permille of a CPU's speed, of a swap of the running tasks of two CPUs;
  * the second CPU may be idle. 0: no swap.
  */
-__noinline u32 ek_swap_gain(u32 index, u32 to, u64 now_ns)
+__noinline u32 ek_swap_gain(u32 cpu_id, u32 to, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index), *other = cpu_of(to);
+	struct ek_cpu *cpu = cpu_of(cpu_id), *other = cpu_of(to);
 	struct core *core = other ? core_of(other) : NULL;
 	struct ek_siblings siblings;
 
@@ -232,10 +232,10 @@ __noinline u32 ek_swap_gain(u32 index, u32 to, u64 now_ns)
  * Whether a CPU for which no task waits begins a swap: its task does not go on, and moves
  * to the other CPU when the kernel enqueues that task.
  */
-static bool starts_swap(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 now_ns)
+static bool starts_swap(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
 {
 	struct core *core = core_of(cpu);
-	u32 other = cpu->next_in_cache, best = 0, to = index;
+	u32 other = cpu->next_in_cache, best = 0, to = cpu_id;
 	int i;
 
 	if (!(config.parts & EK_PART_SWAPS) || !cpu->siblings.runs ||
@@ -245,10 +245,10 @@ static bool starts_swap(struct task_struct *p, u32 index, struct ek_cpu *cpu, u6
 	bpf_for(i, 1, CPU_SCAN_MAX) {
 		struct ek_cpu *theirs = cpu_of(other);
 
-		if (!theirs || other == index)
+		if (!theirs || other == cpu_id)
 			break;
 
-		u32 gain = ek_swap_gain(index, other, now_ns);
+		u32 gain = ek_swap_gain(cpu_id, other, now_ns);
 
 		if (gain > best && bpf_cpumask_test_cpu(other, p->cpus_ptr)) {
 			best = gain;
@@ -258,7 +258,7 @@ static bool starts_swap(struct task_struct *p, u32 index, struct ek_cpu *cpu, u6
 	}
 	/* The core's next search is EK_MIX_SWAP_PAUSE_NS later, even if this one found no CPU. */
 	core->no_swap_until_ns = ek_mix_no_swap_until_ns(now_ns);
-	if (to == index)
+	if (to == cpu_id)
 		return false;
 
 	struct ek_cpu *theirs = cpu_of(to);
@@ -288,7 +288,7 @@ static void note_swap(const struct task_struct *p, struct ek_cpu *cpu, bool runn
  * it did. The first task of the two preempts the second one, which then goes to the CPU
  * that the first one has left, unless a third task runs there already.
  */
-static bool dispatch_swapped(struct task_struct *p, u32 index, struct ek_cpu *cpu, u64 enq_flags)
+static bool dispatch_swapped(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 enq_flags)
 {
 	u32 to = cpu->swap_to - 1, swap_is_second = cpu->swap_is_second;
 	struct ek_cpu *theirs;
@@ -303,7 +303,7 @@ static bool dispatch_swapped(struct task_struct *p, u32 index, struct ek_cpu *cp
 	if (theirs->weight > 0) {
 		if (swap_is_second || !theirs->has_full_affinity || theirs->swap_to)
 			return false;
-		theirs->swap_to = index + 1;
+		theirs->swap_to = cpu_id + 1;
 		theirs->swap_is_second = 1;
 		enq_flags |= SCX_ENQ_PREEMPT;
 	}

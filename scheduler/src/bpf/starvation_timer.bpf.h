@@ -61,41 +61,41 @@ static bool move_first(u64 dsq, u64 to, u64 flags, u64 now_ns, u32 draining_cpu)
 }
 
 /* Marks a DSQ that holds tasks, and clears the mark where it has been unused for long. */
-__noinline int ek_refresh_mark(u32 index, u32 task_class, u32 group, u64 now_ns)
+__noinline int ek_refresh_mark(u32 cache_id, u32 task_class, u32 group, u64 now_ns)
 {
-	struct ek_cache *cache = cache_of(index);
+	struct ek_cache *cache = cache_of(cache_id);
 
 	if (!cache || task_class >= EK_LEVELS_MAX || group >= EK_GROUPS)
 		return 0;
-	if (!dsq_is_empty(dsq_of(index, task_class, group)))
+	if (!dsq_is_empty(dsq_of(cache_id, task_class, group)))
 		__sync_fetch_and_or(&cache->queues[task_class], 1U << group);
 	else if (group >= EK_GROUP_SETS &&
 		 ek_sub(now_ns, cache->groups[group].used_ns) > GROUP_REUSE_NS) {
 		__sync_fetch_and_and(&cache->queues[task_class], ~(1U << group));
 		/* A task that was enqueued meanwhile found the mark set. */
-		if (!dsq_is_empty(dsq_of(index, task_class, group)))
+		if (!dsq_is_empty(dsq_of(cache_id, task_class, group)))
 			__sync_fetch_and_or(&cache->queues[task_class], 1U << group);
 	}
 	return 0;
 }
 
-static bool is_online(u32 index)
+static bool is_online(u32 cpu_id)
 {
 	const struct cpumask *online = scx_bpf_get_online_cpumask();
-	bool is = bpf_cpumask_test_cpu(index, online);
+	bool is = bpf_cpumask_test_cpu(cpu_id, online);
 
 	scx_bpf_put_cpumask(online);
 	return is;
 }
 
 /* Moves tasks of a class with an affinity mask to the local DSQ of their last CPU. */
-static __noinline int drain_class(u32 index, u32 cache, u32 task_class, u64 now_ns)
+static __noinline int drain_class(u32 cpu_id, u32 cache, u32 task_class, u64 now_ns)
 {
 	int group;
 
 	bpf_for(group, EK_GROUP_SETS, EK_GROUPS)
-		move_first(dsq_of(cache, task_class, group), SCX_DSQ_LOCAL_ON | index, 0, now_ns,
-			   index);
+		move_first(dsq_of(cache, task_class, group), SCX_DSQ_LOCAL_ON | cpu_id, 0, now_ns,
+			   cpu_id);
 	return 0;
 }
 
@@ -106,45 +106,45 @@ static __noinline int drain_class(u32 index, u32 cache, u32 task_class, u64 now_
  * them when the CPU schedules, and only then finds the CPU empty (balance_push in
  * kernel/sched/core.c, Linux 7.0).
  */
-static bool drain_cpu(u32 index, struct ek_cpu *cpu, u64 now_ns)
+static bool drain_cpu(u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
 {
 	u32 cache = cpu->cache;
 	int task_class;
 
-	if (!is_online(index)) {
+	if (!is_online(cpu_id)) {
 		cpu->going_offline = 0;
 		return false;
 	}
-	move_first(DSQ_CPU | index, SCX_DSQ_LOCAL_ON | index, 0, now_ns, index);
-	move_first(DSQ_STARVED | cache, SCX_DSQ_LOCAL_ON | index, 0, now_ns, index);
+	move_first(DSQ_CPU | cpu_id, SCX_DSQ_LOCAL_ON | cpu_id, 0, now_ns, cpu_id);
+	move_first(DSQ_STARVED | cache, SCX_DSQ_LOCAL_ON | cpu_id, 0, now_ns, cpu_id);
 	bpf_for(task_class, 0, (int)config.classes)
-		drain_class(index, cache, task_class, now_ns);
-	scx_bpf_kick_cpu(index, 0);
+		drain_class(cpu_id, cache, task_class, now_ns);
+	scx_bpf_kick_cpu(cpu_id, 0);
 	return true;
 }
 
 /* The DSQs of a class of a cache: moves starved tasks, and marks the DSQs. */
-static __noinline int scan_class(u32 index, u32 task_class, u64 now_ns)
+static __noinline int scan_class(u32 cache_id, u32 task_class, u64 now_ns)
 {
 	int group;
 
 	bpf_for(group, 0, EK_GROUPS) {
-		ek_refresh_mark(index, task_class, group, now_ns);
-		move_first(dsq_of(index, task_class, group), DSQ_STARVED | index, 0, now_ns,
+		ek_refresh_mark(cache_id, task_class, group, now_ns);
+		move_first(dsq_of(cache_id, task_class, group), DSQ_STARVED | cache_id, 0, now_ns,
 			   NO_CPU);
 	}
 	return 0;
 }
 
 /* Marks DSQs that hold tasks, so a mark lost to a race is back after one period. */
-static void scan_cache(u32 index, u64 now_ns)
+static void scan_cache(u32 cache_id, u64 now_ns)
 {
-	struct ek_cache *cache = cache_of(index);
+	struct ek_cache *cache = cache_of(cache_id);
 	int task_class;
 
 	bpf_for(task_class, 0, (int)config.classes)
-		scan_class(index, task_class, now_ns);
-	if (cache && !dsq_is_empty(DSQ_STARVED | index))
+		scan_class(cache_id, task_class, now_ns);
+	if (cache && !dsq_is_empty(DSQ_STARVED | cache_id))
 		cache->has_starved = true;
 }
 

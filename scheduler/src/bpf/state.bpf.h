@@ -303,15 +303,15 @@ static bool has_one_dsq(const struct ek_cache *cache)
 }
 
 /* Tasks that wait in the DSQs of a class of a cache. */
-__noinline u32 ek_waiting(u32 index, u32 task_class)
+__noinline u32 ek_waiting(u32 cache_id, u32 task_class)
 {
-	const struct ek_cache *cache = cache_of(index);
+	const struct ek_cache *cache = cache_of(cache_id);
 	u32 groups = cache ? groups_of(cache, task_class) : 0, tasks = 0;
 	int group;
 
 	bpf_for(group, 0, EK_GROUPS) {
 		if (groups >> group & 1) {
-			s32 queued = scx_bpf_dsq_nr_queued(dsq_of(index, task_class, group));
+			s32 queued = scx_bpf_dsq_nr_queued(dsq_of(cache_id, task_class, group));
 
 			tasks += queued > 0 ? queued : 0;
 		}
@@ -320,13 +320,13 @@ __noinline u32 ek_waiting(u32 index, u32 task_class)
 }
 
 /* Tasks that wait in the DSQs of a cache. */
-static u32 waiting(u32 index, const struct ek_cache *cache)
+static u32 waiting(u32 cache_id, const struct ek_cache *cache)
 {
 	u32 tasks = 0;
 
 	for (u32 task_class = 0; task_class < EK_LEVELS_MAX && task_class < cache->classes;
 	     task_class++)
-		tasks += ek_waiting(index, task_class);
+		tasks += ek_waiting(cache_id, task_class);
 	return tasks;
 }
 

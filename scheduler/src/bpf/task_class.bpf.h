@@ -23,32 +23,32 @@ static bool has_event(u32 event)
 }
 
 /* Whether a counter can be read; `counted` is 0 where not. */
-static bool read_counter(u32 index, u32 event, u64 *counted)
+static bool read_counter(u32 cpu_id, u32 event, u64 *counted)
 {
 	struct bpf_perf_event_value value = {};
 
 	*counted = 0;
 	if (!has_event(event) ||
-	    bpf_perf_event_read_value(&events, index * EK_EVENTS + event, &value, sizeof(value)))
+	    bpf_perf_event_read_value(&events, cpu_id * EK_EVENTS + event, &value, sizeof(value)))
 		return false;
 	*counted = value.counter;
 	return true;
 }
 
-static u64 counter(u32 index, u32 event)
+static u64 counter(u32 cpu_id, u32 event)
 {
 	u64 counted;
 
-	read_counter(index, event, &counted);
+	read_counter(cpu_id, event, &counted);
 	return counted;
 }
 
 /* The gain of a counter since the slice began; 0 where the counter did not count then. */
-static u64 gained(const struct ek_cpu *cpu, u32 index, u32 event)
+static u64 gained(const struct ek_cpu *cpu, u32 cpu_id, u32 event)
 {
 	u64 before = cpu->counted[event];
 
-	return before ? ek_sub(counter(index, event), before) : 0;
+	return before ? ek_sub(counter(cpu_id, event), before) : 0;
 }
 
 /* Whether the machine has counters of the levels in force; counts_licenses asks one CPU. */
@@ -68,26 +68,27 @@ static bool counts_licenses(const struct ek_cpu *cpu)
 }
 
 /* At a slice's beginning: the counters of classes, and on a wide core those of its speed. */
-static void read_counters(struct ek_cpu *cpu, u32 index, bool is_busy)
+static void read_counters(struct ek_cpu *cpu, u32 cpu_id, bool is_busy)
 {
 	if (has_licenses()) {
-		cpu->no_pmu =
-			!read_counter(index, EK_EVENT_LICENSE_1, &cpu->counted[EK_EVENT_LICENSE_1]);
-		cpu->counted[EK_EVENT_LICENSE_2] = counter(index, EK_EVENT_LICENSE_2);
+		cpu->no_pmu = !read_counter(cpu_id, EK_EVENT_LICENSE_1,
+					    &cpu->counted[EK_EVENT_LICENSE_1]);
+		cpu->counted[EK_EVENT_LICENSE_2] = counter(cpu_id, EK_EVENT_LICENSE_2);
 	}
 	if (config.sensors & EK_SENSOR_FP_RETIRED) {
-		cpu->no_pmu = !read_counter(index, EK_EVENT_FP_256, &cpu->counted[EK_EVENT_FP_256]);
-		cpu->counted[EK_EVENT_FP_512] = counter(index, EK_EVENT_FP_512);
+		cpu->no_pmu =
+			!read_counter(cpu_id, EK_EVENT_FP_256, &cpu->counted[EK_EVENT_FP_256]);
+		cpu->counted[EK_EVENT_FP_512] = counter(cpu_id, EK_EVENT_FP_512);
 	}
 	/* The rate of wide instructions needs the cycles of every slice. */
 	if (is_busy || (config.sensors & EK_SENSOR_FP_RETIRED))
-		cpu->counted[EK_EVENT_CYCLES] = counter(index, EK_EVENT_CYCLES);
+		cpu->counted[EK_EVENT_CYCLES] = counter(cpu_id, EK_EVENT_CYCLES);
 	cpu->is_counted = is_busy && has_event(EK_EVENT_CYCLES);
 	if (!cpu->is_counted)
 		return;
-	cpu->counted[EK_EVENT_REF_CYCLES] = counter(index, EK_EVENT_REF_CYCLES);
-	cpu->counted[EK_EVENT_STALL_L2_MISS] = counter(index, EK_EVENT_STALL_L2_MISS);
-	cpu->counted[EK_EVENT_STALL_STORES] = counter(index, EK_EVENT_STALL_STORES);
+	cpu->counted[EK_EVENT_REF_CYCLES] = counter(cpu_id, EK_EVENT_REF_CYCLES);
+	cpu->counted[EK_EVENT_STALL_L2_MISS] = counter(cpu_id, EK_EVENT_STALL_L2_MISS);
+	cpu->counted[EK_EVENT_STALL_STORES] = counter(cpu_id, EK_EVENT_STALL_STORES);
 }
 
 /* --- Classes --- */
@@ -236,7 +237,7 @@ static void learn_of_process(struct task_struct *p, struct task *task, u64 now_n
 /* --- License counters --- */
 
 /* A task begins: its levels are noted for its siblings' slices, and theirs for its slice. */
-static void exchange_levels(const struct task *task, u32 index, struct ek_cpu *cpu)
+static void exchange_levels(const struct task *task, u32 cpu_id, struct ek_cpu *cpu)
 {
 	struct ek_sibling_levels nothing = {},
 				 own = {.runs = 1, .believed = level_of(task, cpu->slice_start_ns)};
@@ -246,7 +247,7 @@ static void exchange_levels(const struct task *task, u32 index, struct ek_cpu *c
 							  ek_possible_level(&task->tests);
 	cpu->own_levels = own;
 	cpu->sibling_levels = nothing;
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != index; i++) {
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
 		struct ek_cpu *other = cpu_of(sibling);
 
 		if (!other)

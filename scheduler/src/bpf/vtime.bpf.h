@@ -45,9 +45,9 @@ static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
  * a CPU, or a preemption has been requested already; else one more than the rate of the
  * running task's group (rate_at_ns), so that a rate of 0 differs from "no".
  */
-__noinline u64 ek_preempt_rate_ns(u32 index, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
+__noinline u64 ek_preempt_rate_ns(u32 cpu_id, u32 number, u64 vtime_ns, u32 weight, u64 now_ns)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 
 	if (!cache || cpu->weight == 0 || cpu->preempt_requested)
@@ -61,15 +61,15 @@ __noinline u64 ek_preempt_rate_ns(u32 index, u32 number, u64 vtime_ns, u32 weigh
 }
 
 /* Preempts the running task of a CPU. */
-static void preempt_cpu(u32 index)
+static void preempt_cpu(u32 cpu_id)
 {
-	struct ek_cpu *cpu = cpu_of(index);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (!cpu)
 		return;
 	count(EK_PREEMPTED);
 	cpu->preempt_requested = true;
-	scx_bpf_kick_cpu(index, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
+	scx_bpf_kick_cpu(cpu_id, kernel_enum(scx_kick_flags, SCX_KICK_PREEMPT));
 }
 
 /* A slice while no task waits. */
@@ -79,11 +79,11 @@ static u64 slice_alone_ns(u32 weight)
 }
 
 /* A slice while tasks wait in the DSQs of the cache, counted every COUNT_NS. */
-static u64 slice_ns(u32 weight, u32 index, struct ek_cache *cache, u64 now_ns)
+static u64 slice_ns(u32 weight, u32 cpu_id, struct ek_cache *cache, u64 now_ns)
 {
 	if (ek_sub(now_ns, cache->counted_ns) >= COUNT_NS) {
 		cache->counted_ns = now_ns;
-		cache->waiting = waiting(index, cache);
+		cache->waiting = waiting(cpu_id, cache);
 	}
 	return ek_slice_shared_ns(config.slice_ns, weight, cache->waiting, cache->cpus);
 }
