@@ -156,15 +156,16 @@ fn read_repeat(mut fields: Fields, own: &Defaults) -> Result<Kind, ScenarioError
 }
 
 fn read_forever(body: &Value, own: &Defaults) -> Result<Kind, ScenarioError> {
-    if body.is_list() {
-        return Ok(Kind::Repeat { times: None, phases: read_phases(body, own)? });
+    // Old files have a table, since amounts of mixed work were drawn when a file was read.
+    if let Ok(mut fields) = body.fields()
+        && let Some(variants) = fields.take("variants")
+    {
+        return Err(variants.error(
+            "`forever = […]`, a list of phases without `variants`: every visit draws its own \
+             amounts of work",
+        ));
     }
-    let mut fields = body.fields()?;
-    // Totals of a mix were once drawn when a file was read, one for each copy of the body.
-    fields.take("variants").map_or(Ok(1), |value| value.count(1, 256))?;
-    let phases = read_phases(&fields.need("phases", "a list of phases")?, own)?;
-    fields.finish()?;
-    Ok(Kind::Repeat { times: None, phases })
+    Ok(Kind::Repeat { times: None, phases: read_phases(body, own)? })
 }
 
 fn read_compute(mut fields: Fields, own: &Defaults) -> Result<Compute, ScenarioError> {

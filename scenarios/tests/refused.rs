@@ -43,12 +43,12 @@ name = "avx512"
 name = "culprit"
 threads = 2
 instances = 2
-phases = [{ forever = { variants = 2, phases = [
+phases = [{ forever = [
     { compute = { work_us = 2000, burst_us = "@burst_us", mix = [
         { class = "avx512-heavy", share = "@share" },
     ] } },
     { barrier = "b" },
-] } }]
+] }]
 [[claim]]
 scheduler = "fair"
 background = "avx512"
@@ -168,14 +168,14 @@ const WRONG_VALUES: &[Refusal] = &[
         "\"@burst_us\"",
         "\"@bursts\"",
         39,
-        "background[1].application[0].phases[0].forever.phases[0].compute.burst_us",
+        "background[1].application[0].phases[0].forever[0].compute.burst_us",
         "a parameter",
     ),
     (
         "share = 0.5",
         "share = 1.5",
         40,
-        "background[1].application[0].phases[0].forever.phases[0].compute.mix[0].share",
+        "background[1].application[0].phases[0].forever[0].compute.mix[0].share",
         "a number from 0 to 1, but \"@share\" makes it 1.5",
     ),
     ("burst_us = 400", "burst = 400", 16, "fit[0].burst", "a name that [parameters] has"),
@@ -183,7 +183,7 @@ const WRONG_VALUES: &[Refusal] = &[
         "burst_us = 400",
         "burst_us = -400",
         39,
-        "background[1].application[0].phases[0].forever.phases[0].compute.burst_us",
+        "background[1].application[0].phases[0].forever[0].compute.burst_us",
         "a number",
     ),
     (
