@@ -79,6 +79,7 @@ def compare(replay, outcome):
         yield from compare_task(result, stated_tasks[tid])
     yield from compare_losses(replay.losses, outcome["losses"])
     yield from compensation.invariants(outcome)
+    yield from compensation.banked(replay.run.scheduler, replay.tasks, outcome)
     yield from replay.compensation.compare_decisions(outcome)
     if replay.sensors is not None:
         yield from replay.compensation.compare(outcome)

@@ -81,6 +81,10 @@ class Task:
     phase: Phase = NO_PHASE
     overhead_left: float = 0.0
     began_ns: int | None = None
+    # Since when the task waits for a CPU, how long it waited in all, and whether it ever slept.
+    runnable_ns: int = 0
+    waited_ns: int = 0
+    has_slept: bool = False
     ended_ns: int | None = None
     cpu_time_ns: int = 0
     progress_ns: float = 0.0

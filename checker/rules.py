@@ -39,8 +39,11 @@ def switch(replay, record):
     replay.put(cpu, None)
     if there is not None:
         there.state, there.cpu = state, None
+        there.runnable_ns = replay.now
         if state == "dead":
             there.ended_ns = replay.now
+        elif state == "blocked":
+            there.has_slept = True
     if following != 0:
         arrive(replay, cpu, following, record)
 
@@ -54,6 +57,8 @@ def arrive(replay, cpu, tid, record):
         replay.put(task.cpu, None)
     elif task.state != "runnable":
         replay.complain("switch", f"cpu {cpu}: task {tid} comes, but it is {task.state}")
+    if task.state == "runnable":
+        task.waited_ns += replay.now - task.runnable_ns
     task.state, task.cpu = "running", cpu
     task.slices += 1
     task.steps += 1
@@ -76,7 +81,7 @@ def wake(replay, record):
         return
     if task.began_ns is None:
         task.began_ns = replay.now
-    task.state = "runnable"
+    task.state, task.runnable_ns = "runnable", replay.now
 
 
 def fork(replay, record):

@@ -3,7 +3,7 @@
 import unittest
 
 import cpu_table
-from compensation import Compensation
+from compensation import BANK_NS, Compensation, banked
 from model import Run, Slice, Task
 from replay import Replay
 from sensors import Report
@@ -49,19 +49,30 @@ def outcome(scheduler="fair-isolation", sensors="truth"):
         for task in tasks.values()
     ]
     stated["losses"] = [
-        {"victim": "a3", "culprit": "a1", "lost_ns": TO_FIRST, "repaid_ns": 0},
-        {"victim": "a3", "culprit": "a2", "lost_ns": TO_SECOND, "repaid_ns": 0},
+        {"victim": "a3", "culprit": "a1", "lost_ns": TO_FIRST},
+        {"victim": "a3", "culprit": "a2", "lost_ns": TO_SECOND},
     ]
+    for loss in stated["losses"]:
+        loss.update(repaid_ns=0, idle_compensation_ns=0)
     first = FIRST_COUNTED if sensors == "d7" else FIRST_SLICE
     if scheduler != "fair":
         stated["tasks"][2]["refunded_ns"] = first + SECOND_SLICE
         stated["losses"][0]["repaid_ns"] = first
         stated["losses"][1]["repaid_ns"] = SECOND_SLICE
-    if scheduler == "fair-isolation":
+    if scheduler in ("fair-isolation", "even"):
         stated["tasks"][0]["billed_ns"] = first
         stated["tasks"][1]["billed_ns"] = SECOND_SLICE
     totals = ("level_ns", "throttled_ns", "busy_ns", "idle_ns", "switches", "migrations")
     return {**stated, **{name: result[name] for name in totals}, "simulated_ns": END}
+
+
+def with_idle_compensation(ns, stated):
+    """The same, but so much of the first loss is repaid by forced idle."""
+    stated["tasks"][2]["refunded_ns"] -= ns
+    stated["tasks"][0]["billed_ns"] -= ns
+    stated["losses"][0]["repaid_ns"] -= ns
+    stated["losses"][0]["idle_compensation_ns"] += ns
+    return stated
 
 
 def kinds(stated):
@@ -126,7 +137,7 @@ class Decisions(unittest.TestCase):
 
 class Planted(unittest.TestCase):
     def test_unspoilt_outcomes_agree(self):
-        for scheduler in ("fair", "fair-relative", "fair-isolation"):
+        for scheduler in ("fair", "fair-relative", "fair-isolation", "even"):
             for sensors in ("truth", "d7", "rules"):
                 self.assertEqual(kinds(outcome(scheduler, sensors)), set(), scheduler)
 
@@ -152,7 +163,7 @@ class Planted(unittest.TestCase):
         stated["losses"].pop()
         self.assertEqual(kinds(stated), {"losses"})
         stated = outcome("fair")
-        made_up = {"victim": "a1", "culprit": "a2", "lost_ns": 1, "repaid_ns": 0}
+        made_up = {**stated["losses"][0], "victim": "a1", "culprit": "a2", "lost_ns": 1}
         stated["losses"].append(made_up)
         self.assertEqual(kinds(stated), {"losses"})
 
@@ -208,6 +219,51 @@ class Planted(unittest.TestCase):
         stated = outcome("fair-relative", "rules")
         stated["tasks"][0]["billed_ns"] = 1
         self.assertEqual(kinds(stated), {"billed_ns"})
+
+    def test_idle_compensation_takes_the_place_of_a_refund_and_its_bill_under_even(self):
+        for sensors in ("truth", "d7", "rules"):
+            stated = with_idle_compensation(5_000, outcome("even", sensors))
+            self.assertEqual(kinds(stated), set(), sensors)
+            # Without a part of either the culprit's application has not repaid the loss.
+            if sensors != "rules":
+                stated["losses"][0]["idle_compensation_ns"] -= 20
+                self.assertEqual(kinds(stated), {"repaid_ns"}, sensors)
+        for scheduler in ("fair-isolation", "even-without-repayment"):
+            stated = outcome("even", "rules")
+            stated["scheduler"] = scheduler
+            stated = with_idle_compensation(5_000, stated)
+            self.assertEqual(kinds(stated), {"idle_compensation_ns"}, scheduler)
+
+    def test_a_loss_that_is_refunded_and_repaid_by_idle_as_well_is_noticed(self):
+        stated = outcome("even")
+        stated["losses"][0]["idle_compensation_ns"] = FIRST_SLICE
+        self.assertEqual(kinds(stated), {"repaid_ns"})
+
+    def test_a_refund_that_is_billed_in_part_is_noticed_under_even(self):
+        for sensors in ("truth", "d7", "rules"):
+            stated = outcome("even", sensors)
+            stated["tasks"][0]["billed_ns"] -= 1
+            self.assertEqual(kinds(stated), {"billed_ns"}, sensors)
+
+    def test_refunds_beyond_the_bank_need_waits(self):
+        task = Task(7, "a7", waited_ns=1_000)
+        for refund_ns, found in ((BANK_NS + 1_000, 0), (BANK_NS + 1_001, 1)):
+            stated = {"tasks": [{"tid": 7, "refunded_ns": refund_ns}]}
+            self.assertEqual(len(list(banked("even", {7: task}, stated))), found)
+            self.assertEqual(list(banked("fair-isolation", {7: task}, stated)), [])
+            slept = {7: Task(7, "a7", waited_ns=1_000, has_slept=True)}
+            self.assertEqual(list(banked("even", slept, stated)), [])
+
+    def test_waits_are_those_of_the_history(self):
+        records = in_time([
+            *starts(0, 0, 1), wake(10 * US, 2), switch(40 * US, 0, 1, 2),
+            switch(45 * US, 0, 2, 1, "blocked"),
+        ])
+        replay = Replay(header(50 * US, 2), cpu_table.Cpu(table()), Run())
+        replay.play(records)
+        first, second = replay.tasks[1], replay.tasks[2]
+        self.assertEqual((first.waited_ns, first.has_slept), (5 * US, False))
+        self.assertEqual((second.waited_ns, second.has_slept), (30 * US, True))
 
     def test_more_refunded_than_it_ran_is_noticed(self):
         stated = outcome("fair-relative", "rules")

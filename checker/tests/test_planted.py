@@ -36,7 +36,10 @@ def outcome():
             {"tid": 1, "name": "a", "application": "a1", **first, "completion_ns": None},
             {"tid": 2, "name": "b", "application": "a2", **second, "completion_ns": 1_400_000},
         ],
-        "losses": [{"victim": "a2", "culprit": "a1", "lost_ns": 46_216, "repaid_ns": 0}],
+        "losses": [{
+            "victim": "a2", "culprit": "a1", "lost_ns": 46_216, "repaid_ns": 0,
+            "idle_compensation_ns": 0,
+        }],
         "level_ns": [260_000, 30_000, 1_610_000, 0, 0, 0],
         "throttled_ns": 80_000,
         "busy_ns": 1_900_000,

@@ -113,6 +113,7 @@ struct LossResult<'a> {
     culprit: &'a str,
     lost_ns: u64,
     repaid_ns: u64,
+    idle_compensation_ns: u64,
 }
 
 #[derive(Serialize)]
@@ -237,6 +238,7 @@ fn result<'a>(
         culprit: application(loss.culprit),
         lost_ns: loss.lost_ns,
         repaid_ns: loss.repaid_ns,
+        idle_compensation_ns: loss.idle_compensation_ns,
     });
     let renewals = outcome.renewals.iter();
     RunResult {

@@ -49,10 +49,18 @@ const RUNS: &[Run] = &[
     shipped("parsec-x265-two-cores", "fair-isolation", "d7"),
     shipped("parsec-x265-two-cores", "fair-relative", "d7"),
     shipped("parsec-x265-two-cores", "eevdf", "d7"),
+    shipped("parsec-x265-two-cores", "even", "truth"),
+    shipped("parsec-x265-two-cores", "even", "d7"),
+    shipped("half-load", "even", "d7"),
+    shipped("half-load", "even-without-swaps", "truth"),
+    shipped("pingpong", "even", "truth"),
+    shipped("amx-inference", "even", "rules"),
+    shipped("light512", "even-without-repayment", "d7"),
     by_package("fair-isolation", "truth"),
     by_package("fair-relative", "truth"),
     by_package("fair-isolation", "d7"),
     by_package("eevdf", "d7"),
+    by_package("even", "d7"),
 ];
 
 /// The checker passes its own tests, and agrees with every run of the table.
