@@ -6,6 +6,8 @@ mod closed_forms;
 mod even;
 mod newcomers;
 #[cfg(feature = "scx")]
+mod same_even;
+#[cfg(feature = "scx")]
 mod scx_even;
 mod sensors;
 mod shares;
