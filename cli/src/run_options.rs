@@ -103,18 +103,7 @@ impl RunOptions {
     /// The scheduler of that name with these options.
     pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
         let set = &self.set.simulation;
-        let fair = |compensation: Compensation| Scheduler::Fair {
-            compensation,
-            newcomers: match set.newcomers {
-                None => compensation.newcomers(),
-                Some(Newcomers::Least) => simulator::Newcomers::Least,
-                Some(Newcomers::Floor) => simulator::Newcomers::Floor,
-            },
-            queues: match set.queues {
-                QueueGroups::Global => Queues::Global,
-                QueueGroups::Llc => Queues::PerLlc,
-            },
-        };
+        let fair = |compensation| self.fair(compensation);
         let scx = |mode| {
             ensure!(
                 cfg!(feature = "scx"),
@@ -172,6 +161,23 @@ impl RunOptions {
                 FROM_THE_KERNEL.join(", ")
             ),
         })
+    }
+
+    /// A scheduler with one virtual time for all CPUs, with these options.
+    fn fair(&self, compensation: Compensation) -> Scheduler {
+        let set = &self.set.simulation;
+        Scheduler::Fair {
+            compensation,
+            newcomers: match set.newcomers {
+                None => compensation.newcomers(),
+                Some(Newcomers::Least) => simulator::Newcomers::Least,
+                Some(Newcomers::Floor) => simulator::Newcomers::Floor,
+            },
+            queues: match set.queues {
+                QueueGroups::Global => Queues::Global,
+                QueueGroups::Llc => Queues::PerLlc,
+            },
+        }
     }
 
     /// The source of the CPU's name, for errors: the flag, or a field of the work's file.

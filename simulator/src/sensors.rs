@@ -54,7 +54,7 @@ impl Observed {
         Self {
             slice: policy::Slice { time_ns, ..policy::Slice::default() },
             own_level: 0,
-            last_user: NOBODY,
+            last_user: NO_TASK,
             lost_ns: None,
             is_believed: false,
             readings: KernelReadings::default(),

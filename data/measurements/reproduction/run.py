@@ -25,7 +25,8 @@ ALL_SENSORS = [
 ]
 def levels(percent, work_us):
     """Share of level 2 of the AVX-512 build, and the length of its stretches as work."""
-    return [f"x265_share_512_heavy={percent / 100}", f"x265_share_512_light={1 - percent / 100:.2f}",
+    light = 1 - percent / 100
+    return [f"x265_share_512_heavy={percent / 100}", f"x265_share_512_light={light:.2f}",
             f"x265_burst_us={work_us}"]
 
 
@@ -66,7 +67,7 @@ SCENARIOS = [
 ]
 
 
-# What claims of these scenarios ask for.
+# Options of the claims of these scenarios.
 EXTRA = {
     "parsec-onednn": ["--set", "rq-sharing=smt"],
     "light512": ["--sensors", "d7,truth"],

@@ -20,8 +20,8 @@ HEAVY = re.compile(
     r"[ps][sd]$)"
 )
 NARROW, LIGHT_256, HEAVY_256, LIGHT_512, HEAVY_512 = range(5)
-# The hold of a Skylake, and what it is in time of this machine if that Skylake needs 1.5, 2 or 3
-# times as long for the same code.
+# The hold of a Skylake in time of this machine, for a Skylake that needs 1, 1.5, 2 or 3 times as
+# long for the same code.
 HOLDS_US = (670, 450, 335, 223)
 # Only threads with this share of the samples are workers.
 WORKER = 0.03
