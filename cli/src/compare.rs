@@ -113,7 +113,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
     let plan = Plan::new(&work, file, &args.run, &choice)?;
-    let output = output::Output { files: &args.output, more: &settings.results };
+    let output = output::Output::new(&args.output, settings.results.shown)?;
     output.refuse_unwritable()?;
     let bar = terminal::progress(plan.runs() as u64, "simulating");
     let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;

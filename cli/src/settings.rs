@@ -10,6 +10,7 @@ pub mod replay;
 pub mod results;
 mod simulation;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail, ensure};
@@ -63,7 +64,7 @@ pub struct Settings {
     pub faults: FaultOptions,
     /// How a recording is replayed.
     pub replay: Replay,
-    /// Results besides the table.
+    /// What histories of results show.
     pub results: Results,
     /// Parameters of the scenario, in the order given.
     pub parameters: Vec<(String, f64)>,
@@ -155,6 +156,12 @@ fn argument<'a>(command: &'a Command, key: &str) -> Option<&'a Arg> {
 fn setting(text: &str) -> Result<Setting, String> {
     let (key, value) = text.split_once('=').ok_or("expected KEY=VALUE")?;
     let key = key.trim().to_owned();
+    if let Some((_, ending)) = moved_to_page(&key) {
+        return Err(format!(
+            "`--set {key}={value}` is now `--page {}`",
+            with_ending(value, ending)
+        ));
+    }
     if argument(&Known::command(), &key).is_some() {
         Known::try_parse_from([format!("--{key}={value}")]).map_err(|error| reason(&error))?;
         return Ok(Setting::Known(key, value.to_owned()));
@@ -164,6 +171,18 @@ fn setting(text: &str) -> Result<Setting, String> {
         return Err(format!("{value} is not a finite number"));
     }
     Ok(Setting::Parameter(key, value))
+}
+
+/// Files that were settings: their key, and the ending by which `--page` knows them.
+const MOVED_TO_PAGE: [(&str, &str); 2] = [("svg", ".svg"), ("perfetto", ".pftrace")];
+
+fn moved_to_page(key: &str) -> Option<(&'static str, &'static str)> {
+    MOVED_TO_PAGE.into_iter().find(|(moved, _)| *moved == key)
+}
+
+/// The file's name, or how it must end.
+fn with_ending<'a>(name: &'a str, ending: &str) -> Cow<'a, str> {
+    if name.ends_with(ending) { name.into() } else { format!("FILE{ending}").into() }
 }
 
 /// Why clap refuses a value.
@@ -187,16 +206,20 @@ pub fn old_spelling(words: &[String], error: &clap::Error) -> Option<String> {
     }
     let command = Known::command();
     let key = option.strip_prefix("--")?;
-    let argument = argument(&command, key)?;
-    let is_switch = argument.get_value_parser().type_id() == std::any::TypeId::of::<bool>();
-    if is_switch {
-        return Some(format!("`{option}` is now `--set {key}=true`"));
-    }
     let at = words.iter().position(|word| word.split('=').next() == Some(option))?;
     let value = match words[at].split_once('=') {
         Some((_, value)) => Some(value),
         None => words.get(at + 1).map(String::as_str),
     };
+    if let Some((_, ending)) = moved_to_page(key) {
+        let (given, file) = value.map_or((String::new(), ""), |value| (format!(" {value}"), value));
+        return Some(format!("`{option}{given}` is now `--page {}`", with_ending(file, ending)));
+    }
+    let argument = argument(&command, key)?;
+    let is_switch = argument.get_value_parser().type_id() == std::any::TypeId::of::<bool>();
+    if is_switch {
+        return Some(format!("`{option}` is now `--set {key}=true`"));
+    }
     Some(match value {
         Some(value) => format!("`{option} {value}` is now `--set {key}={value}`"),
         None => format!("`{option}` is now `--set {key}=VALUE`"),
@@ -249,6 +272,8 @@ mod tests {
         assert_eq!(said("--table-error=-5"), "`--table-error -5` is now `--set table-error=-5`");
         assert_eq!(said("--stall-error -5"), "`--stall-error -5` is now `--set stall-error=-5`");
         assert_eq!(said("--ideal"), "`--ideal` is now `--set ideal=true`");
+        assert_eq!(said("--svg a.svg"), "`--svg a.svg` is now `--page a.svg`");
+        assert_eq!(said("--perfetto=a"), "`--perfetto a` is now `--page FILE.pftrace`");
         assert_eq!(said("--list"), "`--list` is now `evenkeel scenarios`");
         assert_eq!(said("--nonsense 1"), "");
     }

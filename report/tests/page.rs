@@ -108,7 +108,7 @@ fn links_lead_to_parts_traces_and_their_viewer() {
 #[test]
 fn without_a_trace_the_page_says_how_to_get_one() {
     let page = page_with(&crowd::history(), None);
-    assert!(page.contains("--set perfetto=FILE") && !page.contains("href=\"https:"));
+    assert!(page.contains("--page FILE.pftrace") && !page.contains("href=\"https:"));
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::Args;
 use report::{Comparison, Gantt};
 
 use super::execute::Looked;
-use crate::settings::{Results, Shown};
+use crate::settings::Shown;
 use crate::{files, terminal};
 
 /// Files to write.
@@ -22,46 +22,81 @@ pub struct Files {
     #[arg(long, value_name = "FILE")]
     pub csv: Option<PathBuf>,
 
-    /// Writes a page with charts; it needs no network
-    #[arg(long, value_name = "FILE")]
-    pub page: Option<PathBuf>,
+    /// Writes a page with charts, which needs no network. FILE.svg: its bar chart alone;
+    /// FILE.pftrace: its histories for ui.perfetto.dev, of several schedulers one file each. May be
+    /// repeated
+    #[arg(long = "page", value_name = "FILE")]
+    pub pages: Vec<PathBuf>,
 
     /// Fails when a claim of the scenario does not hold
     #[arg(long)]
     pub check: bool,
 }
 
+/// What a file of `--page` holds, by its name's ending.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Page,
+    BarChart,
+    Histories,
+}
+
+impl Form {
+    fn of(path: &Path) -> Self {
+        match path.extension().and_then(|ending| ending.to_str()) {
+            Some("svg") => Self::BarChart,
+            Some("pftrace") => Self::Histories,
+            _ => Self::Page,
+        }
+    }
+}
+
 /// Every file that is asked for.
 #[derive(Clone, Copy)]
 pub struct Output<'a> {
-    /// By options.
-    pub files: &'a Files,
-    /// By settings.
-    pub more: &'a Results,
+    json: Option<&'a Path>,
+    csv: Option<&'a Path>,
+    page: Option<&'a Path>,
+    svg: Option<&'a Path>,
+    perfetto: Option<&'a Path>,
+    /// The time of the runs that histories show.
+    shown: Shown,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    /// Refuses two files of the same form.
+    pub fn new(files: &'a Files, shown: Shown) -> Result<Self> {
+        let only = |form: Form| {
+            let mut found = files.pages.iter().filter(|path| Form::of(path) == form);
+            let first = found.next();
+            if let (Some(first), Some(second)) = (first, found.next()) {
+                bail!("--page: {} and {} hold the same", first.display(), second.display());
+            }
+            Ok(first.map(PathBuf::as_path))
+        };
+        Ok(Self {
+            json: files.json.as_deref(),
+            csv: files.csv.as_deref(),
+            page: only(Form::Page)?,
+            svg: only(Form::BarChart)?,
+            perfetto: only(Form::Histories)?,
+            shown,
+        })
+    }
+
     fn all(&self) -> impl Iterator<Item = &Path> {
-        let Files { json, csv, page, .. } = self.files;
-        [json, csv, page, &self.more.svg].into_iter().flatten().map(PathBuf::as_path)
+        [self.json, self.csv, self.page, self.svg, self.perfetto].into_iter().flatten()
     }
 
     /// Whether a result shows histories.
     pub fn show_histories(&self) -> bool {
-        self.files.page.is_some() || self.more.perfetto.is_some()
+        self.page.is_some() || self.perfetto.is_some()
     }
 
     /// Refuses before a long run any file that could not be written after the run.
     pub fn refuse_unwritable(&self) -> Result<()> {
-        if let Some(path) = &self.more.perfetto {
-            ensure!(path != Path::new("-"), "--set perfetto: name a file, not standard output (-)");
-            files::refuse_unwritable(path)?;
-        }
         let on_stdout = self.all().filter(|path| *path == Path::new("-")).count();
-        ensure!(
-            on_stdout <= 1,
-            "standard output (-) can take one of --json, --csv, --page, --set svg"
-        );
+        ensure!(on_stdout <= 1, "standard output (-) can take one of --json, --csv, --page");
         self.all().try_for_each(files::refuse_unwritable)
     }
 
@@ -71,23 +106,23 @@ impl Output<'_> {
         if !on_stdout {
             terminal::print(&report::table(comparison, terminal::width(), terminal::color()))?;
         }
-        if let Some(path) = &self.files.json {
+        if let Some(path) = self.json {
             files::write(path, comparison.to_json()?.as_bytes())?;
         }
-        if let Some(path) = &self.files.csv {
+        if let Some(path) = self.csv {
             files::write(path, report::csv(comparison)?.as_bytes())?;
         }
-        if let Some(path) = &self.more.svg {
+        if let Some(path) = self.svg {
             files::write(path, report::bars_svg(comparison).as_bytes())?;
         }
-        let traces = perfetto(histories, self.more.perfetto.as_deref())?;
-        if let Some(path) = &self.files.page {
+        let traces = perfetto(histories, self.perfetto)?;
+        if let Some(path) = self.page {
             let links: Vec<Option<String>> =
                 traces.iter().map(|trace| trace.as_ref().map(|file| link(path, file))).collect();
             let gantts: Vec<Gantt> = histories
                 .iter()
                 .zip(&links)
-                .map(|(looked, link)| gantt(looked, self.more.shown, link.as_deref()))
+                .map(|(looked, link)| gantt(looked, self.shown, link.as_deref()))
                 .collect();
             files::write(path, report::page(comparison, &gantts).as_bytes())?;
             if !on_stdout {

@@ -1,26 +1,16 @@
-//! Settings of results that few comparisons need.
+//! Settings of what results show.
 
-use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::Args;
 
 /// The heading of these settings.
-pub const GROUP: &str = "More results (compare)";
+pub const GROUP: &str = "Histories of results (compare)";
 
-/// Results besides the table, the page, JSON and CSV.
+/// What histories of results show.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = GROUP)]
 pub struct Results {
-    /// Writes the bar chart alone as SVG
-    #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
-
-    /// Writes the histories of the page for ui.perfetto.dev, and the page links to them; with
-    /// several schedulers one file each, NAME-SCHEDULER.pftrace
-    #[arg(long, value_name = "FILE.pftrace")]
-    pub perfetto: Option<PathBuf>,
-
     /// The time of the runs that the histories show, in seconds; the reader of the page chooses
     /// within this range
     #[arg(long, value_name = "FROM..TO", default_value = "0..0.4")]

@@ -75,11 +75,19 @@ fn an_option_that_became_a_setting_is_refused_with_its_new_name() {
         (&["mixes", "--stall-error", "-5"], "`--stall-error -5` is now `--set stall-error=-5`"),
         (&["simulate", "light512", "--hz=100"], "`--hz 100` is now `--set hz=100`"),
         (&["compare", "light512", "--ideal"], "`--ideal` is now `--set ideal=true`"),
-        (&["compare", "light512", "--svg", "a.svg"], "`--svg a.svg` is now `--set svg=a.svg`"),
+        (&["compare", "light512", "--svg", "a.svg"], "`--svg a.svg` is now `--page a.svg`"),
         (&["compare", "--list"], "`--list` is now `evenkeel scenarios`"),
     ] {
         folder.refused(old, sentence);
     }
+    folder.refused_flag(
+        &["compare", "light512", "--set", "svg=a.svg"],
+        &["`--set svg=a.svg` is now `--page a.svg`"],
+    );
+    folder.refused_flag(
+        &["compare", "light512", "--set", "perfetto=a"],
+        &["`--set perfetto=a` is now `--page FILE.pftrace`"],
+    );
     // Elsewhere these options are none, or mean something else.
     folder.refused_flag(&["doctor", "--hz", "100"], &["unexpected argument '--hz'"]);
 }
@@ -110,7 +118,7 @@ fn comparing_has_at_most_sixteen_options_and_all_others_are_listed() {
     let lists = [&["compare"][..], &["mixes"], &["simulate"], &["simulate", "light512"]]
         .map(|verb| folder.succeed(&[verb, &["--help-experiments"]].concat()));
     assert!(lists.iter().all(|list| *list == lists[0]));
-    for key in ["hz=", "smt-share=", "table-error=", "evex-strings=", "marks=", "perfetto="] {
+    for key in ["hz=", "smt-share=", "table-error=", "evex-strings=", "marks=", "shown="] {
         assert!(lists[0].contains(&format!("\n  {key}")), "{key}\n{}", lists[0]);
     }
 }
@@ -128,8 +136,8 @@ fn flags_that_contradict_each_other_are_refused() {
         folder.refused(&["mixes", "--set", setting], &only);
         folder.refused(&["simulate", "light512", "--set", setting], &only);
     }
-    let only = "--set svg: only `compare` writes that\n";
-    folder.refused(&["simulate", "light512", "--set", "svg=a.svg"], only);
+    let only = "--set shown: only `compare` writes that\n";
+    folder.refused(&["simulate", "light512", "--set", "shown=0..1"], only);
     let none = "--set length: a recording has no parameters (--help-experiments lists the other";
     folder.refused(
         &["compare", "--trace", "rec.ektrace", "--class", "x265*=amx", "--set", "length=2"],
@@ -149,14 +157,19 @@ fn results_that_have_nowhere_to_go_are_refused_before_the_runs() {
     let folder = recorded();
     std::fs::create_dir(folder.path("taken")).unwrap();
     folder.write("file", "");
-    for flag in ["--json=", "--csv=", "--page=", "--set=svg=", "--set=perfetto="] {
+    for flag in ["--json=", "--csv=", "--page="] {
         let refused = |path: &str, sentence: &str| {
             folder.refused(&["compare", "light512", &format!("{flag}{path}")], sentence);
         };
         refused("taken", "writing taken: is a directory");
-        refused("file/r", "writing file/r: ");
-        refused("/proc/evenkeel/r", "writing /proc/evenkeel/r: ");
+        for file in ["r", "r.svg", "r.pftrace"] {
+            refused(&format!("file/{file}"), &format!("writing file/{file}: "));
+            let hidden = format!("/proc/evenkeel/{file}");
+            refused(&hidden, &format!("writing {hidden}: "));
+        }
     }
+    let two = ["compare", "light512", "--page", "a.svg", "--page", "b.svg"];
+    folder.refused(&two, "--page: a.svg and b.svg hold the same\n");
     for args in [
         &["simulate", "light512", "-o"][..],
         &["simulate", "light512", "--json"],
@@ -183,15 +196,15 @@ fn an_error_names_the_file_that_was_asked_for_and_the_reason() {
         folder.refused(&args, "writing /proc/evenkeel: No such file or directory (os error 2)\n");
     }
     folder.refused(
-        &["compare", "light512", "--set", "perfetto=/proc/evenkeel"],
-        "writing /proc/evenkeel: No such file or directory (os error 2)\n",
+        &["compare", "light512", "--page", "/proc/evenkeel.pftrace"],
+        "writing /proc/evenkeel.pftrace: No such file or directory (os error 2)\n",
     );
 }
 
 #[test]
 fn two_results_cannot_share_standard_output() {
     let folder = Folder::new();
-    let sentence = "standard output (-) can take one of --json, --csv, --page, --set svg\n";
+    let sentence = "standard output (-) can take one of --json, --csv, --page\n";
     folder.refused(&["compare", "light512", "--json", "-", "--csv", "-"], sentence);
     let text = crate::harness::repository("trace/fixtures/x265_sse4_xz.perf-script.zst");
     folder.refused(

@@ -135,8 +135,7 @@ fn hostile_names_are_shown_and_never_obeyed() {
             folder.succeed(&["trace", "import", "rec.txt", "-o", "r.ektrace", "--json", "i.json"]);
         shown += &folder.succeed(&["trace", "info", "r.ektrace"]);
         shown += &folder.succeed(&["trace", "validate", "r.ektrace"]);
-        let files =
-            ["--json", "r.json", "--csv", "r.csv", "--page", "r.html", "--set", "svg=r.svg"];
+        let files = ["--json", "r.json", "--csv", "r.csv", "--page", "r.html", "--page", "r.svg"];
         folder.write("marks.csv", "10000000000,12000000000,7,avx512-heavy\n");
         let flags = ["--trace", "r.ektrace", "--set", "marks=marks.csv", "--replicates", "1"];
         let schedulers = ["--scheduler", "fair,fair-isolation"];

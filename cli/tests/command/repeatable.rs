@@ -5,7 +5,7 @@ use crate::harness::Folder;
 /// Everything that a comparison with these flags writes and prints.
 fn results(flags: &[&str]) -> Vec<(String, Vec<u8>)> {
     let folder = Folder::new();
-    let files = ["--csv", "r.csv", "--page", "r.html", "--set", "svg=r.svg", "--json", "r.json"];
+    let files = ["--csv", "r.csv", "--page", "r.html", "--page", "r.svg", "--json", "r.json"];
     let table = folder
         .succeed(&[&["compare", "half-load", "--replicates", "3"], &files[..], flags].concat());
     let name = |path: std::path::PathBuf| path.file_name().unwrap().to_str().unwrap().to_owned();

@@ -105,7 +105,7 @@ fn perfetto(gantt: &Gantt) -> String {
             escape(file.rsplit('/').next().unwrap_or(file))
         ),
         None => "<p class=\"soft\">To zoom to every switch: the same command with \
-                 <code>--set perfetto=FILE</code> writes this history for ui.perfetto.dev.</p>\n"
+                 <code>--page FILE.pftrace</code> writes this history for ui.perfetto.dev.</p>\n"
             .to_owned(),
     }
 }

@@ -171,8 +171,8 @@ fn check_page(
         .args(options)
         .arg("--page")
         .arg(&page)
-        .arg("--set")
-        .arg(format!("perfetto={}", folder.join("run.pftrace").display())))?;
+        .arg("--page")
+        .arg(folder.join("run.pftrace")))?;
     let html = fs::read_to_string(&page).context("reading the page")?;
     let mut faults: Vec<String> = loads(&html).into_iter().collect();
     if html.len() > BYTES_MAX {
