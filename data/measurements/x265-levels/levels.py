@@ -2,9 +2,10 @@
 
     python3 levels.py FOLDER > levels.csv
 
-An instruction is heavy if it multiplies integers or computes with floating point (D 3.2.1). The
-density of a class at a sample is its share of the instructions around the sampled one, 32 on
-either side within the function. Needs numpy, objdump and perf.
+An instruction is heavy if it computes with floating point (D 3.2.1) or multiplies integers (Intel's
+optimization manual); `floating 256` has the former alone. The density of a class at a sample is its
+share of the instructions around the sampled one, 32 on either side, in the order of addresses and
+not beyond a return. Needs numpy, objdump, perf, and root to read what perf wrote.
 """
 
 import re
@@ -19,7 +20,8 @@ HEAVY = re.compile(
     r"|(add|sub|mul|div|sqrt|max|min|dp|hadd|hsub|addsub|round|rndscale|cmp\w*|rcp\w*|rsqrt\w*)"
     r"[ps][sd]$)"
 )
-NARROW, LIGHT_256, HEAVY_256, LIGHT_512, HEAVY_512 = range(5)
+INTEGERS = re.compile(r"^vp(mul|madd|dp)")
+NARROW, LIGHT_256, HEAVY_256, LIGHT_512, HEAVY_512, MULTIPLY_256 = range(6)
 # The hold of a Skylake in time of this machine, for a Skylake that needs 1, 1.5, 2 or 3 times as
 # long for the same code.
 HOLDS_US = (670, 450, 335, 223)
@@ -44,7 +46,9 @@ def disassemble(library):
         if "zmm" in operands:
             kind = HEAVY_512 if is_heavy else LIGHT_512
         elif "ymm" in operands:
-            kind = HEAVY_256 if is_heavy else LIGHT_256
+            kind = LIGHT_256
+            if is_heavy:
+                kind = MULTIPLY_256 if INTEGERS.match(name) else HEAVY_256
         else:
             kind = NARROW
         addresses.append(int(found[1], 16))
@@ -58,7 +62,7 @@ def densities(at, classes, returns):
     """The share of each class around each instruction of `at`."""
     low = numpy.maximum(at - AROUND, numpy.searchsorted(returns, returns[at], side="left"))
     high = numpy.minimum(at + AROUND + 1, numpy.searchsorted(returns, returns[at], side="right"))
-    sums = [numpy.concatenate([[0], numpy.cumsum(classes == kind)]) for kind in range(5)]
+    sums = [numpy.concatenate([[0], numpy.cumsum(classes == kind)]) for kind in range(6)]
     return numpy.stack([(sum[high] - sum[low]) / (high - low) for sum in sums], axis=1)
 
 
@@ -106,12 +110,13 @@ def main():
         workers = ids[counts > WORKER * len(threads)]
         by_thread = [of_sample[threads == worker] for worker in workers]
         if build == "avx2":
-            marks = [("heavy 256", x, share[:, HEAVY_256] + share[:, HEAVY_512] > x)
+            floating = share[:, HEAVY_256] + share[:, HEAVY_512]
+            marks = [("heavy 256", x, floating + share[:, MULTIPLY_256] > x)
                      for x in (0.1, 0.2, 0.25, 0.3)]
+            marks.append(("floating 256", 0.25, floating > 0.25))
         else:
             marks = [("heavy 512", x, share[:, HEAVY_512] > x) for x in (0.1, 0.2, 0.25, 0.3)]
-            wide = (share[:, LIGHT_512] + share[:, HEAVY_512] > 0) | (share[:, HEAVY_256] > 0.25)
-            marks.append(("any 512", 0.0, wide))
+            marks.append(("any 512", 0.0, share[:, LIGHT_512] + share[:, HEAVY_512] > 0))
         for name, density, mark in marks:
             for dense_for in ("one", "sustained"):
                 for hold_us in HOLDS_US:
@@ -132,7 +137,7 @@ def print_row(build, name, density, dense_for, mark, by_thread, sample_us, hold_
             continue
         gaps = numpy.diff(at)
         stretches += int((gaps > hold).sum()) + 1
-        level += numpy.minimum(gaps, hold).sum() + hold
+        level += numpy.minimum(gaps, hold).sum() + min(hold, len(marks) - at[-1])
         demand += gaps[gaps <= hold].sum()
     stretch_ms = demand * sample_us / 1000 / stretches if stretches else 0
     print(f"{build},{name},{density},{dense_for},{total},{sample_us:.3f},{marked / total:.4f},"
