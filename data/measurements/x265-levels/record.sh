@@ -6,8 +6,12 @@ set -eu
 
 video=$1 folder=$2
 mkdir -p "$folder"
-rate=$(sysctl -n kernel.perf_event_max_sample_rate) percent=$(sysctl -n kernel.perf_cpu_time_max_percent)
-trap 'sysctl -qw kernel.perf_cpu_time_max_percent=$percent kernel.perf_event_max_sample_rate=$rate' EXIT
+percent=$(sysctl -n kernel.perf_cpu_time_max_percent)
+rate=$(sysctl -n kernel.perf_event_max_sample_rate)
+restore() {
+    sysctl -qw "kernel.perf_cpu_time_max_percent=$percent" "kernel.perf_event_max_sample_rate=$rate"
+}
+trap restore EXIT
 sysctl -qw kernel.perf_event_max_sample_rate=100000 kernel.perf_cpu_time_max_percent=0
 for asm in avx2 avx512; do
     perf record -m 4096 -e cpu-clock -F 100000 -o "$folder/$asm.data" -- \
