@@ -88,17 +88,6 @@ const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 const FROM_THE_KERNEL: [&str; 4] =
     ["scx:fair", "scx:fair-relative", "scx:fair-isolation", "scx:even"];
 
-/// Costs in reference time, all our choice: a switch 1.5 us, a trap 1 us, a migration 2 us and
-/// 40 ns for each KiB of working set (25 GB/s), twice that from another package.
-pub const COSTS: Costs = Costs {
-    switch_ns: 1_500,
-    trap_ns: 1_000,
-    migration_ns: 2_000,
-    migration_ns_per_kib: 40,
-    remote_package_factor: 2,
-    idle_exit_ns: 0,
-};
-
 impl RunOptions {
     /// The scheduler of that name with these options.
     pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
@@ -187,7 +176,7 @@ impl RunOptions {
 
     /// Kernel costs.
     pub fn costs(&self) -> Costs {
-        if self.set.simulation.ideal { Costs::default() } else { COSTS }
+        if self.set.simulation.ideal { Costs::default() } else { Costs::USUAL }
     }
 
     /// One run's configuration.

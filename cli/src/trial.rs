@@ -11,10 +11,10 @@ use kernels::Tsc;
 use sensors::facts::{self, Facts};
 use serde::Serialize;
 use silicon::trial::{self, Place, Plan, Prediction, Setting, Trial, Verdict};
-use simulator::{Config, SensorFaults, SensorSet};
+use simulator::{Config, Costs, SensorFaults, SensorSet};
 
 use crate::kernel_model::Model;
-use crate::run_options::{COSTS, seed};
+use crate::run_options::seed;
 use crate::settings::SMT_SHARE_PERMILLE;
 use crate::{doctor, files, machine, terminal};
 
@@ -196,7 +196,7 @@ fn predict(
         sensors: SensorSet::Truth,
         sensor_faults: SensorFaults::default(),
         seed: args.seed,
-        costs: COSTS,
+        costs: Costs::USUAL,
         smt_share_permille: SMT_SHARE_PERMILLE,
         believed_smt_share_permille: SMT_SHARE_PERMILLE,
         private_licenses: false,

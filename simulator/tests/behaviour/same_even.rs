@@ -12,16 +12,6 @@ use simulator::{
 
 use crate::build::{completion_ns, fair, run, skylake};
 
-/// Those of `evenkeel compare`.
-const COSTS: Costs = Costs {
-    switch_ns: 1_500,
-    trap_ns: 1_000,
-    migration_ns: 2_000,
-    migration_ns_per_kib: 40,
-    remote_package_factor: 2,
-    idle_exit_ns: 0,
-};
-
 /// Means over the foreground programs and the seeds of a scenario, in percent.
 #[derive(Clone, Copy, Debug)]
 struct Figures {
@@ -50,7 +40,7 @@ const SOURCE: KernelMode = KernelMode::Even(EvenParts::ALL);
 fn config(scheduler: Scheduler, seed: u64) -> Config {
     // By rules the model and the source know the same of tasks.
     let sensors = SensorSet::Rules;
-    Config { scheduler, sensors, hz: 1000, costs: COSTS, seed, ..fair(Compensation::None) }
+    Config { scheduler, sensors, hz: 1000, costs: Costs::USUAL, seed, ..fair(Compensation::None) }
 }
 
 fn foreground(workload: &Workload) -> impl Iterator<Item = u32> {
