@@ -18,7 +18,7 @@ help:
 	@echo 'make kernel-demo   the kernel scheduler in a virtual machine, beside x265: a page'
 	@echo 'make evidence   what `even` is worth: all experiments, mixes, recordings, mistakes: a page (20 min)'
 	@echo 'make test    the checks of a change'
-	@echo 'make test-long   those that take minutes each: sanitizers, damaged input, release builds'
+	@echo 'make test-long   those that take minutes each: sanitizers, damaged input, release, install'
 	@echo 'make setup   what `make test` needs, without running it'
 	@echo 'make build   evenkeel with its recorder, and the kernel scheduler scx_evenkeel'
 	@echo 'make install / uninstall   both, their manuals and completions (PREFIX=/usr/local)'

@@ -44,6 +44,13 @@ pub fn target() -> PathBuf {
     workspace().target()
 }
 
+/// Builds what the tests run, as the step `test` does, and returns the folder of the programs. A
+/// build of one package has fewer features, for which cargo would compile most crates again.
+pub fn tested() -> Result<PathBuf> {
+    run(cargo().args(["test", "--workspace", "--locked", "--no-run", "--quiet"]))?;
+    Ok(target().join("debug"))
+}
+
 /// Builds the command as shipped and returns its path.
 pub fn evenkeel() -> Result<PathBuf> {
     built("evenkeel", "evenkeel")

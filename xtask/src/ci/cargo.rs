@@ -1,6 +1,9 @@
 //! The steps that are one cargo command each.
 
-use anyhow::Result;
+use std::io::Write;
+use std::process::Command;
+
+use anyhow::{Result, ensure};
 
 use super::Done;
 use crate::command::{STRICT, cargo, is_strict, program, run};
@@ -11,18 +14,24 @@ pub fn fmt() -> Result<Done> {
     Ok(Done::Passed)
 }
 
-/// The compiler and clippy have no warning.
+/// The commands, built one after the other as `make build` does: together they would share
+/// features.
+const SHIPPED: [&str; 2] = ["evenkeel", "scheduler"];
+
+/// The compiler and clippy have no warning: of the workspace, and of each command with the
+/// features that it is shipped with.
 pub fn clippy() -> Result<Done> {
-    run(cargo()
-        .args(["clippy", "--workspace", "--all-targets", "--locked", "--quiet"])
-        .args(["--", "-D", "warnings"]))?;
+    let alone = SHIPPED.map(|name| ["--package", name]);
+    for of in [["--workspace", "--all-targets"]].into_iter().chain(alone) {
+        let clippy = ["clippy", "--locked", "--quiet"];
+        run(cargo().args(clippy).args(of).args(["--", "-D", "warnings"]))?;
+    }
     Ok(Done::Passed)
 }
 
 /// The commands build as they are shipped.
 pub fn build() -> Result<Done> {
-    // One after the other, as `make build` does: together they would share features.
-    for package in ["evenkeel", "scheduler"] {
+    for package in SHIPPED {
         run(cargo().args(["build", "--release", "--locked", "--package", package]))?;
     }
     Ok(Done::Passed)
@@ -32,12 +41,29 @@ pub fn build() -> Result<Done> {
 /// a seed, the tests try new inputs each time.
 const SEED: &str = "20261121";
 
+/// The test that runs the tutorial's commands, and its test program.
+const TUTORIAL: (&str, &str) = ("tutorial", "every_command_prints_what_its_page_shows");
+
 /// Every test passes.
 pub fn test() -> Result<Done> {
-    run(cargo()
-        .args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"])
-        .env("PROPTEST_RNG_SEED", SEED))?;
-    Ok(Done::Passed)
+    let (program, name) = TUTORIAL;
+    run(tests().arg("--no-run"))?;
+    // Beside the others, because the tutorial's measurements and recordings mostly wait: they last
+    // as long as those of a reader.
+    let tutorial = std::thread::spawn(move || tests().args(["--test", program, name]).output());
+    let others = run(tests().args(["--", "--skip", name]));
+    let tutorial = tutorial.join().expect("the thread does not panic")?;
+    std::io::stdout().write_all(&tutorial.stdout)?;
+    std::io::stderr().write_all(&tutorial.stderr)?;
+    ensure!(tutorial.status.success(), "the tutorial's test ended with {}", tutorial.status);
+    others.map(|()| Done::Passed)
+}
+
+fn tests() -> Command {
+    let mut command = cargo();
+    command.args(["test", "--workspace", "--locked", "--no-fail-fast", "--quiet"]);
+    command.env("PROPTEST_RNG_SEED", SEED);
+    command
 }
 
 /// The checks of the workspace below `tasks/`, by its own command.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 
 use super::Done;
-use crate::command::{evenkeel, find, program, run, target};
+use crate::command::{find, program, run, target, tested};
 
 /// A run that is checked.
 struct Run {
@@ -73,7 +73,7 @@ pub fn check() -> Result<Done> {
     }
     run(program(python).args(["-m", "unittest", "discover", "checker"]))?;
 
-    let evenkeel = evenkeel()?;
+    let evenkeel = tested()?.join("evenkeel");
     let folder = target().join("checker");
     fs::create_dir_all(&folder)?;
     let mut without_turbo = 0;

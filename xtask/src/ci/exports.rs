@@ -7,7 +7,7 @@ use std::process::Stdio;
 use anyhow::Result;
 
 use super::Done;
-use crate::command::{evenkeel, find, program, run, target};
+use crate::command::{find, program, run, target, tested};
 
 /// Version of the package with Perfetto's descriptors.
 const PERFETTO: &str = "0.59.1";
@@ -31,7 +31,7 @@ pub fn check() -> Result<Done> {
         let why = "Python's package perfetto is neither here nor to be had";
         return Ok(Done::Skipped(why.to_string()));
     };
-    let evenkeel = evenkeel()?;
+    let evenkeel = tested()?.join("evenkeel");
     let folder = target().join("exports");
     fs::create_dir_all(&folder)?;
     let mut histories = Vec::new();

@@ -28,17 +28,11 @@ const SHORT: &[Step] = &[
     Step { name: "c-format", claim: "C is formatted", run: c_format::check },
     Step { name: "licences", claim: "every dependency may be used", run: check_licences },
     Step { name: "clippy", claim: "the compiler and clippy have no warning", run: cargo::clippy },
-    Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
     Step { name: "test", claim: "every test passes", run: cargo::test },
     Step { name: "docs", claim: "the documentation builds without a warning", run: cargo::docs },
     Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
     Step { name: "exports", claim: "others read our exports as we mean them", run: exports::check },
-    Step {
-        name: "install",
-        claim: "it installs, explains itself and goes away",
-        run: install::check,
-    },
     Step { name: "tasks", claim: "the checks of the task runtime pass", run: cargo::tasks },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
 ];
@@ -46,6 +40,12 @@ const SHORT: &[Step] = &[
 const LONG: &[Step] = &[
     Step { name: "inputs", claim: "damaged input breaks no reader", run: cargo::inputs },
     Step { name: "release", claim: "release builds give the same bytes", run: cargo::release },
+    Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
+    Step {
+        name: "install",
+        claim: "it installs, explains itself and goes away",
+        run: install::check,
+    },
     Step {
         name: "tasks-long",
         claim: "the long checks of the task runtime pass",

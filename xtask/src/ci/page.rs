@@ -12,7 +12,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::Done;
-use crate::command::{cargo, evenkeel, find, program, run, target};
+use crate::command::{find, program, run, target, tested};
 
 const BROWSERS: [&str; 2] = ["chromium", "google-chrome"];
 /// The shortest shipped scenario, few runs, and two schedulers that differ.
@@ -123,10 +123,11 @@ pub fn check() -> Result<Done> {
     let folder = target().join("page");
     fs::create_dir_all(&folder)?;
     let recording = folder.join("crowd.ektrace");
-    fs::write(&recording, crowd()?)?;
+    let programs = tested()?;
+    fs::write(&recording, crowd(&programs)?)?;
     let recording = recording.to_string_lossy();
     let crowd = [&["--trace", recording.as_ref()], &CROWD[..]].concat();
-    let evenkeel = evenkeel()?;
+    let evenkeel = programs.join("evenkeel");
     let evenkeel = evenkeel.to_string_lossy();
     // A browser keeps about one CPU busy, so both pages are looked at in parallel.
     let look = |name: &str, options: &[&str]| -> Result<Vec<String>> {
@@ -151,9 +152,9 @@ pub fn check() -> Result<Done> {
 }
 
 /// The recording of a crowd.
-fn crowd() -> Result<Vec<u8>> {
-    let example = ["run", "--locked", "--quiet", "--package", "report"];
-    let output = cargo().args(example).args(["--example", "page", "crowd"]).output()?;
+fn crowd(programs: &Path) -> Result<Vec<u8>> {
+    let example = programs.join("examples/page");
+    let output = program(&example.to_string_lossy()).arg("crowd").output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     Ok(output.stdout)
 }
