@@ -151,7 +151,8 @@ find_missing_for_test() {
 find_missing_for_aarch64() {
     find_missing_for_demo
     has aarch64-linux-gnu-gcc || lack gcc-aarch64-linux-gnu libc6-dev-arm64-cross
-    [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] || lack qemu-user-static
+    [ -e /usr/lib/binfmt.d/qemu-aarch64.conf ] || [ -e /proc/sys/fs/binfmt_misc/qemu-aarch64 ] ||
+        lack qemu-user-static
 }
 
 find_missing_for_interfaces() {
@@ -267,6 +268,22 @@ get_rust_target() {
     rustup target add "$1" || stop "rustup could not add $1" "rustup target add $1"
 }
 
+# Lets the kernel start programs of another machine by QEMU. The package leaves that to systemd,
+# which a container or a small virtual machine may not run.
+get_binfmt() {
+    kernel=/proc/sys/fs/binfmt_misc
+    [ ! -e "$kernel/qemu-$1" ] || return 0
+    command="mount -t binfmt_misc binfmt_misc $kernel"
+    command="$command; cat /usr/lib/binfmt.d/qemu-$1.conf >$kernel/register"
+    if [ "$(id -u)" -eq 0 ]; then
+        say "letting the kernel start programs of $1 by QEMU"
+        [ -e "$kernel/register" ] || mount -t binfmt_misc binfmt_misc "$kernel" || true
+        cat "/usr/lib/binfmt.d/qemu-$1.conf" >"$kernel/register" || true
+    fi
+    [ -e "$kernel/qemu-$1" ] || stop "the kernel does not start programs of $1" \
+        "sudo sh -c '$command'"
+}
+
 # A command that is a crate, in a fixed version.
 get_cargo_command() {
     [ "$("$1" --version 2>/dev/null)" = "$1 $2" ] || cargo install --locked --version "$2" "$1" ||
@@ -302,6 +319,7 @@ aarch64)
     get_packages
     get_rust
     get_rust_target aarch64-unknown-linux-gnu
+    get_binfmt aarch64
     ;;
 audit)
     find_missing_for_demo
