@@ -29,33 +29,46 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub fn run(folder: &Path) -> Result<u32> {
     let trial = folder.join("trial");
     fs::create_dir_all(&trial).with_context(|| format!("making {}", trial.display()))?;
+    let compilers = COMPILERS.into_iter().filter(|(name, ..)| find(&[*name]).is_some());
+    // A thread for each compiler, which is one process: most of the time goes into compiling.
+    let counts = std::thread::scope(|scope| {
+        let trial = &trial;
+        let of = |compiler| scope.spawn(move || run_all(compiler, folder, trial));
+        let threads: Vec<_> = compilers.map(of).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    let runs = counts.into_iter().sum::<Result<u32>>()?;
+    Ok(runs + first(folder, &trial)?)
+}
+
+/// Runs the programs of one compiler, linked in every way, and counts the runs.
+fn run_all(
+    (compiler, ending, standard): (&str, &str, &str),
+    folder: &Path,
+    trial: &Path,
+) -> Result<u32> {
     let lib = folder.join("lib");
     let shared = [format!("-L{}", lib.display()), "-levenkeel_rt".to_owned()];
     let archive = lib.join("libevenkeel_rt.a").display().to_string();
     let archive = [archive, "-ldl".to_owned(), "-lm".to_owned()];
     let sanitized = [&shared[..], &["-fsanitize=address".to_owned()]].concat();
+    let mut ways = vec![("shared", &shared[..]), ("static", &archive[..])];
+    if ending == "c" && sanitizes(compiler, trial) {
+        ways.push(("sanitized", &sanitized[..]));
+    }
     let mut runs = 0;
-    for (compiler, ending, standard) in COMPILERS {
-        if find(&[compiler]).is_none() {
-            continue;
-        }
-        let mut ways = vec![("shared", &shared[..]), ("static", &archive[..])];
-        if ending == "c" && sanitizes(compiler, &trial) {
-            ways.push(("sanitized", &sanitized[..]));
-        }
-        for source in sources(ending)? {
-            for &(way, options) in &ways {
-                let built = trial.join(format!("{}.{compiler}.{way}", stem(&source)));
-                let mut cc = program(compiler);
-                cc.arg(standard).args(OPTIONS).args(["-D_POSIX_C_SOURCE=200809L", "-I"]);
-                cc.arg(folder.join("include")).arg(&source).arg("-o").arg(&built);
-                run_program(cc.args(options))?;
-                expect(&built, Command::new(&built).env("LD_LIBRARY_PATH", &lib))?;
-                runs += 1;
-            }
+    for source in sources(ending)? {
+        for &(way, options) in &ways {
+            let built = trial.join(format!("{}.{compiler}.{way}", stem(&source)));
+            let mut cc = program(compiler);
+            cc.arg(standard).args(OPTIONS).args(["-D_POSIX_C_SOURCE=200809L", "-I"]);
+            cc.arg(folder.join("include")).arg(&source).arg("-o").arg(&built);
+            run_program(cc.args(options))?;
+            expect(&built, Command::new(&built).env("LD_LIBRARY_PATH", &lib))?;
+            runs += 1;
         }
     }
-    Ok(runs + first(folder, &trial)?)
+    Ok(runs)
 }
 
 /// Compiles the documentation's example with the options of pkg-config, and runs the program.
@@ -78,7 +91,8 @@ fn first(folder: &Path, trial: &Path) -> Result<u32> {
 
 /// Whether a compiler can link AddressSanitizer.
 fn sanitizes(compiler: &str, trial: &Path) -> bool {
-    let (source, built) = (trial.join("empty.c"), trial.join("empty"));
+    let named = |ending| trial.join(format!("empty.{compiler}{ending}"));
+    let (source, built) = (named(".c"), named(""));
     let written = fs::write(&source, "int main(void)\n{\n\treturn 0;\n}\n").is_ok();
     let mut cc = program(compiler);
     cc.arg("-fsanitize=address").arg(source).arg("-o").arg(built).stderr(Stdio::null());

@@ -20,34 +20,45 @@ pub fn run(library: &Path) -> Result<()> {
     let folder = target().join("openmp/trial");
     let places = folder.join("places");
     link_places(&places, library)?;
-    let mut runs = 0;
-    for compiler in ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])) {
-        for source in sources(compiler)? {
-            let linked = compile(compiler, &source, &folder, None)?;
-            let ours = compile(compiler, &source, &folder, Some(library))?;
-            let beside = library.parent().unwrap_or(library);
-            let ways = [
-                ("preloaded", &linked, "LD_PRELOAD", library),
-                ("by name", &linked, "LD_LIBRARY_PATH", &places),
-                ("linked", &ours, "LD_LIBRARY_PATH", beside),
-            ];
-            for (way, program, variable, value) in ways {
-                let mut program = Command::new(program);
-                expect(
-                    &source,
-                    way,
-                    program.env(variable, value).env("EVENKEEL_TEST_OMP", library),
-                )?;
-                runs += 1;
-            }
-        }
-    }
-    ensure!(runs > 0, "neither gcc nor clang here");
-    if find(&["gcc"]).is_some() && find(&["clang"]).is_some() {
+    let compilers: Vec<&'static str> =
+        ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])).collect();
+    ensure!(!compilers.is_empty(), "neither gcc nor clang here");
+    // A thread for each compiler, which is one process: most of the time goes into compiling.
+    let counts = std::thread::scope(|scope| {
+        let (folder, places) = (&folder, &places);
+        let of = |&compiler| scope.spawn(move || run_all(compiler, library, folder, places));
+        let threads: Vec<_> = compilers.iter().map(of).collect();
+        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
+    });
+    let mut runs = counts.into_iter().sum::<Result<u32>>()?;
+    if compilers.len() == 2 {
         runs += run_two(library, &folder, &places)?;
     }
     println!("{runs} runs of programs of gcc and clang");
     Ok(())
+}
+
+/// Runs the programs of one compiler by every way to load the library, and counts the runs.
+fn run_all(compiler: &'static str, library: &Path, folder: &Path, places: &Path) -> Result<u32> {
+    let beside = library.parent().unwrap_or(library);
+    let mut runs = 0;
+    for source in sources(compiler)? {
+        let object = compile(compiler, &source, folder)?;
+        let found = link(compiler, &source, &object, None)?;
+        let linked = link(compiler, &source, &object, Some(library))?;
+        let ways = [
+            ("preloaded", &found, "LD_PRELOAD", library),
+            ("by name", &found, "LD_LIBRARY_PATH", places),
+            ("linked", &linked, "LD_LIBRARY_PATH", beside),
+        ];
+        for (way, program, variable, value) in ways {
+            let mut program = Command::new(program);
+            program.env(variable, value).env("EVENKEEL_TEST_OMP", library);
+            expect(&source, way, &mut program)?;
+            runs += 1;
+        }
+    }
+    Ok(runs)
 }
 
 /// Makes a folder for `LD_LIBRARY_PATH`, with links of the compilers' libraries' names to another.
@@ -94,18 +105,37 @@ pub(super) fn sources(compiler: &str) -> Result<Vec<PathBuf>> {
     Ok(sources)
 }
 
-fn compile(compiler: &str, source: &Path, folder: &Path, with: Option<&Path>) -> Result<PathBuf> {
-    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
-    let way = if with.is_some() { "linked" } else { "found" };
-    let output = folder.join(format!("{stem}.{compiler}.{way}"));
+/// The compiler's driver for the language of a source.
+fn driver(compiler: &'static str, source: &Path) -> &'static str {
     let is_cxx = source.extension().is_some_and(|extension| extension == "cpp");
-    let mut cc = program(match (compiler, is_cxx) {
+    match (compiler, is_cxx) {
         ("gcc", true) => "g++",
         ("clang", true) => "clang++",
         _ => compiler,
-    });
+    }
+}
+
+/// Compiles a program and returns its object file.
+fn compile(compiler: &'static str, source: &Path, folder: &Path) -> Result<PathBuf> {
+    let stem = source.file_stem().unwrap_or_default().to_string_lossy();
+    let object = folder.join(format!("{stem}.{compiler}.o"));
+    let mut cc = program(driver(compiler, source));
+    cc.args(["-O1", "-g", "-Wall", "-Werror", "-fopenmp", "-c"]).arg(source);
+    run_program(cc.arg("-o").arg(&object))?;
+    Ok(object)
+}
+
+/// Links an object with the compiler's own library, or with ours.
+fn link(
+    compiler: &'static str,
+    source: &Path,
+    object: &Path,
+    with: Option<&Path>,
+) -> Result<PathBuf> {
+    let output = object.with_extension(if with.is_some() { "linked" } else { "found" });
+    let mut cc = program(driver(compiler, source));
     // A tool in a program is found by its name.
-    cc.args(["-O1", "-g", "-Wall", "-Werror", "-rdynamic"]).arg(source).arg("-o").arg(&output);
+    cc.arg("-rdynamic").arg(object).arg("-o").arg(&output);
     match with {
         None => cc.arg("-fopenmp"),
         // With their own library linked, `-fopenmp` would find that.
