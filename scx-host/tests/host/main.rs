@@ -9,6 +9,8 @@ mod machine;
 mod mistakes;
 #[path = "../../build/native.rs"]
 mod native;
+#[path = "../shares/on_host.rs"]
+mod on_host;
 mod random;
 mod sensors;
 mod shares;
