@@ -90,7 +90,7 @@ fn even(bencher: Bencher) {
     bencher.bench(|| {
         let (turbo, slice) = (black_box(&turbo), black_box(&slice));
         let mut learned = Learned::default();
-        let mut deficit = black_box(Deficit { deficit_ns: 1_000_000, banked_ns: 0, asleep_ns: 0 });
+        let mut deficit = black_box(Deficit { deficit_ns: 1_000_000, ..Deficit::default() });
         learned.learn_shown(black_box(1), black_box(1), 1 << 40);
         let lost_ns = policy::time_lost(turbo, slice, learned.level(1 << 40)).lost_ns;
         let loss = Loss {

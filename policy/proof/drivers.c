@@ -6,6 +6,7 @@
  * of these calls holds for all inputs.
  */
 #include <evenkeel/active.h>
+#include <evenkeel/alone.h>
 #include <evenkeel/belief.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
@@ -35,6 +36,7 @@
 
 static volatile s32 any_s32;
 static volatile struct ek_active any_ek_active;
+static volatile struct ek_alone any_ek_alone;
 static volatile struct ek_anchor any_ek_anchor;
 static volatile struct ek_belief any_ek_belief;
 static volatile struct ek_compensation any_ek_compensation;
@@ -85,6 +87,42 @@ static void prove_ek_active_since(void)
 	u64 since_ns = any_u64;
 
 	ek_active_since(&active, since_ns);
+}
+
+static void prove_ek_alone_add(void)
+{
+	struct ek_alone all = any_ek_alone;
+	u64 alone_ns = any_u64;
+	u64 ran_ns = any_u64;
+
+	ek_alone_add(&all, alone_ns, ran_ns);
+}
+
+static void prove_ek_alone_expected_ns(void)
+{
+	struct ek_alone all = any_ek_alone;
+	u64 ran_ns = any_u64;
+	u32 gain_permille = any_u32;
+
+	ek_alone_expected_ns(&all, ran_ns, gain_permille);
+}
+
+static void prove_ek_alone_ran(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	struct ek_alone all = any_ek_alone;
+	u64 alone_ns = any_u64;
+	u64 ran_ns = any_u64;
+	u32 gain_permille = any_u32;
+
+	ek_alone_ran(&deficit, &all, alone_ns, ran_ns, gain_permille);
+}
+
+static void prove_ek_alone_leads(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+
+	ek_alone_leads(&deficit);
 }
 
 static void prove_ek_belief_demanded(void)
@@ -196,6 +234,14 @@ static void prove_ek_deficit_sleeps(void)
 	u64 now_ns = any_u64;
 
 	ek_deficit_sleeps(&deficit, now_ns);
+}
+
+static void prove_ek_deficit_after_sleep_ns(void)
+{
+	u64 ns = any_u64;
+	u64 slept_ns = any_u64;
+
+	ek_deficit_after_sleep_ns(ns, slept_ns);
 }
 
 static void prove_ek_deficit_wakes(void)
@@ -878,6 +924,10 @@ int main(void)
 	prove_ek_active_row();
 	prove_ek_active_note();
 	prove_ek_active_since();
+	prove_ek_alone_add();
+	prove_ek_alone_expected_ns();
+	prove_ek_alone_ran();
+	prove_ek_alone_leads();
 	prove_ek_belief_demanded();
 	prove_ek_belief_held();
 	prove_ek_belief_wide_until_ns();
@@ -891,6 +941,7 @@ int main(void)
 	prove_ek_deficit_bank();
 	prove_ek_deficit_waited();
 	prove_ek_deficit_sleeps();
+	prove_ek_deficit_after_sleep_ns();
 	prove_ek_deficit_wakes();
 	prove_ek_deficit_gain_permille();
 	prove_ek_deficit_repay();

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /* Gives the header's functions an address, for Rust. */
 #include <evenkeel/active.h>
+#include <evenkeel/alone.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
-#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/lag.h>
@@ -388,6 +388,26 @@ void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns);
 void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
 {
 	ek_deficit_wakes(deficit, later_ns, now_ns);
+}
+
+void ekp_alone_add(struct ek_alone *all, u64 alone_ns, u64 ran_ns);
+void ekp_alone_add(struct ek_alone *all, u64 alone_ns, u64 ran_ns)
+{
+	ek_alone_add(all, alone_ns, ran_ns);
+}
+
+void ekp_alone_ran(struct ek_deficit *deficit, const struct ek_alone *all, u64 alone_ns, u64 ran_ns,
+		   u32 gain_permille);
+void ekp_alone_ran(struct ek_deficit *deficit, const struct ek_alone *all, u64 alone_ns, u64 ran_ns,
+		   u32 gain_permille)
+{
+	ek_alone_ran(deficit, all, alone_ns, ran_ns, gain_permille);
+}
+
+u32 ekp_alone_leads(const struct ek_deficit *deficit);
+u32 ekp_alone_leads(const struct ek_deficit *deficit)
+{
+	return ek_alone_leads(deficit);
 }
 
 u32 ekp_deficit_gain_permille(u32 smt_share_permille, u32 stall_q30);

@@ -10,9 +10,11 @@ pub struct Deficit {
     pub banked_ns: u64,
     /// Beginning of the task's sleep; 0: awake.
     pub asleep_ns: u64,
+    /// Gained by being alone on a core more often than the mean task, in ns; 20 ms at most.
+    pub lead_ns: u64,
 }
 
-const _: () = assert!(size_of::<Deficit>() == 24);
+const _: () = assert!(size_of::<Deficit>() == 32);
 
 impl Deficit {
     /// Splits a refund: returns the part that counts as virtual time, and adds the rest to the
@@ -31,8 +33,9 @@ impl Deficit {
         ekp_deficit_sleeps(self, now_ns);
     }
 
-    /// The task wakes, and its placement raises its virtual time by `later_ns`. The deficit has
-    /// halved for every 10 ms of sleep; banked refunds that the placement takes are added.
+    /// The task wakes, and its placement raises its virtual time by `later_ns`. Deficit
+    /// and lead have halved for every 10 ms of sleep; banked refunds that the placement takes are
+    /// added to the deficit.
     pub fn wakes(&mut self, later_ns: u64, now_ns: u64) {
         ekp_deficit_wakes(self, later_ns, now_ns);
     }

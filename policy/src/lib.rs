@@ -4,6 +4,7 @@
 //! too; nothing here calculates. A decision takes plain values and returns plain
 //! values; the host adds, swaps and inserts.
 
+mod alone;
 mod belief;
 mod compensate;
 mod deficit;
@@ -16,6 +17,7 @@ mod mix;
 mod slice;
 mod vtime;
 
+pub use alone::Alone;
 pub use belief::{
     Belief, Learned, LevelTimes, Rates, Users, WIDTHS, counted_times, forces_switch_out, infer,
     retired_level,

@@ -1,6 +1,6 @@
 //! Refunds that virtual time cannot give back are kept within bounds, and repaid to the point.
 
-use policy::{Deficit, alone_gain_permille};
+use policy::{Alone, Deficit, alone_gain_permille};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -84,10 +84,51 @@ fn who_stalls_on_memory_gains_less_alone() {
     assert_eq!(alone_gain_permille(1000, 0), 0);
 }
 
+#[test]
+fn a_task_leads_that_is_alone_more_often_than_the_mean_task() {
+    let all = Alone { alone_ns: 20 * MS, ran_ns: 80 * MS };
+    let (mut leader, mut mean, mut beside) =
+        (Deficit::default(), Deficit::default(), Deficit::default());
+    leader.ran(&all, 6 * MS, 8 * MS, GAIN);
+    mean.ran(&all, 2 * MS, 8 * MS, GAIN);
+    beside.ran(&all, 0, 8 * MS, GAIN);
+    // Four ms more than the mean task, at 0.6.
+    assert_eq!(leader.lead_ns, 2_400_000);
+    assert_eq!((mean.lead_ns, beside.lead_ns), (0, 0));
+    assert_eq!([leader, mean, beside].map(|task| task.leads()), [true, false, false]);
+    // As much less than the mean uses the lead up.
+    leader.ran(&all, 0, 16 * MS, GAIN);
+    assert!(!leader.leads());
+    // A task that gains nothing alone never leads.
+    mean.ran(&all, 8 * MS, 8 * MS, 0);
+    assert_eq!(mean.lead_ns, 0);
+}
+
+#[test]
+fn a_lead_halves_in_sleep() {
+    let mut leader = Deficit { lead_ns: 8 * MS, ..Deficit::default() };
+    leader.sleeps(10 * MS);
+    leader.wakes(0, 30 * MS);
+    assert_eq!(leader.lead_ns, 2 * MS);
+}
+
+#[test]
+fn the_mean_forgets_old_time() {
+    let mut all = Alone::default();
+    for _ in 0..100 {
+        all.add(10 * MS, 10 * MS);
+    }
+    for _ in 0..400 {
+        all.add(0, 10 * MS);
+    }
+    assert!(all.alone_ns * 50 < all.ran_ns, "{all:?}");
+    assert!(all.ran_ns <= 500 * MS);
+}
+
 proptest! {
     #[test]
     fn a_deficit_and_its_forced_idle_are_always_bounded(
-        steps in prop::collection::vec((0_u8..5, any::<u64>(), any::<u64>()), 1..50),
+        steps in prop::collection::vec((0_u8..6, any::<u64>(), any::<u64>()), 1..50),
         gain in any::<u32>(),
     ) {
         let mut deficit = Deficit::default();
@@ -97,9 +138,11 @@ proptest! {
                 1 => deficit.sleeps(a),
                 2 => deficit.wakes(a, b),
                 3 => deficit.waited(a),
+                4 => deficit.ran(&Alone { alone_ns: b, ran_ns: a }, a, b, gain),
                 _ => deficit.repay(a, gain),
             }
             prop_assert!(deficit.deficit_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
+            prop_assert!(deficit.lead_ns <= MAX_NS);
             prop_assert!(deficit.forced_idle_ns(gain) <= FORCED_IDLE_MAX_NS);
         }
     }

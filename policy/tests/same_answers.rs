@@ -14,11 +14,11 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Active, Anchor, Belief, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode, Rates,
-    Shares, SiblingLevels, Slice, Tests, TurboRow, Users,
+    Active, Alone, Anchor, Belief, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode,
+    Rates, Shares, SiblingLevels, Slice, Tests, TurboRow, Users,
 };
 
-const ANSWERS: usize = 79;
+const ANSWERS: usize = 82;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -171,7 +171,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
             .map(|meter| policy::metered_ns(meter, &v.turbo, &v.slice, own_level)),
     );
     answer[72..74].copy_from_slice(&answer_active(v));
-    answer[74..].copy_from_slice(&answer_lag(v));
+    answer[74..79].copy_from_slice(&answer_lag(v));
+    answer[79..].copy_from_slice(&answer_alone(v));
     answer
 }
 
@@ -263,7 +264,8 @@ fn answer_even(v: &Vector) -> [u64; 13] {
     let row = v.x as usize;
     let core = CoreState { is_busy: v.x & 1, sibling_level: v.y, held: v.z };
     let gain_permille = policy::alone_gain_permille(v.x, v.y);
-    let mut deficit = Deficit { deficit_ns: v.a, banked_ns: v.b, asleep_ns: v.c };
+    let mut deficit =
+        Deficit { deficit_ns: v.a, banked_ns: v.b, asleep_ns: v.c, ..Deficit::default() };
     let forced_idle_ns = deficit.forced_idle_ns(gain_permille);
     deficit.wakes(v.a, v.d);
     let woken_ns = deficit.deficit_ns;
@@ -288,6 +290,15 @@ fn answer_even(v: &Vector) -> [u64; 13] {
         policy::mix_no_swap_until_ns(v.d),
         policy::forces_switch_out(v.a).into(),
     ]
+}
+
+fn answer_alone(v: &Vector) -> [u64; 3] {
+    let gain_permille = policy::alone_gain_permille(v.x, v.y);
+    let mut leader = Deficit { lead_ns: v.b, ..Deficit::default() };
+    let mut all = Alone { alone_ns: v.c, ran_ns: v.d };
+    all.add(v.a, v.b);
+    leader.ran(&all, v.a, v.b, gain_permille);
+    [all.alone_ns.wrapping_add(all.ran_ns), leader.lead_ns, leader.leads().into()]
 }
 
 /// The vectors as the C programs read them, answers still 0.

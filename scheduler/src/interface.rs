@@ -235,8 +235,8 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 1256;
-const CACHE_BYTES: usize = 816;
+const CPU_BYTES: usize = 1288;
+const CACHE_BYTES: usize = 832;
 
 /// Number of entries of a map whose size depends on the topology; `None` for other maps.
 #[must_use]

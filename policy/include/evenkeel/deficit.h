@@ -47,6 +47,8 @@ struct ek_deficit {
 	u64 banked_ns;
 	/* When the task began to sleep; 0: the task is awake. */
 	u64 asleep_ns;
+	/* Gained by being alone on a core more often than the mean task (alone.h). */
+	u64 lead_ns;
 };
 
 /* Banks a refund; returns the part that counts as virtual time. */
@@ -71,6 +73,19 @@ static inline void ek_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns)
 	deficit->asleep_ns = now_ns;
 }
 
+/* What a sleep of `slept_ns` leaves of a deficit or lead. */
+static inline u64 ek_deficit_after_sleep_ns(u64 ns, u64 slept_ns)
+{
+	u64 halvings = slept_ns / EK_DEFICIT_HALF_NS;
+	u64 left_ns = 0;
+
+	if (halvings < 32)
+		left_ns = ek_min(ns, EK_DEFICIT_MAX_NS) >> halvings;
+	/* Between two halvings it falls linearly. */
+	return ek_sub(left_ns, ek_mul_div(left_ns / 2, (u32)(slept_ns % EK_DEFICIT_HALF_NS),
+					  (u32)EK_DEFICIT_HALF_NS));
+}
+
 /*
  * The task wakes, and is placed `later_ns` after its previous virtual time: a sleeper
  * keeps no more than its credit, and so may lose banked refunds.
@@ -78,17 +93,11 @@ static inline void ek_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns)
 static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
 {
 	u64 slept_ns = ek_sub(now_ns, deficit->asleep_ns);
-	u64 halvings = slept_ns / EK_DEFICIT_HALF_NS;
-	u64 deficit_ns = 0;
 
 	if (deficit->asleep_ns == 0)
 		return;
-	if (halvings < 32)
-		deficit_ns = ek_min(deficit->deficit_ns, EK_DEFICIT_MAX_NS) >> halvings;
-	/* Between two halvings the deficit falls linearly. */
-	deficit->deficit_ns =
-		ek_sub(deficit_ns, ek_mul_div(deficit_ns / 2, (u32)(slept_ns % EK_DEFICIT_HALF_NS),
-					      (u32)EK_DEFICIT_HALF_NS));
+	deficit->deficit_ns = ek_deficit_after_sleep_ns(deficit->deficit_ns, slept_ns);
+	deficit->lead_ns = ek_deficit_after_sleep_ns(deficit->lead_ns, slept_ns);
 	deficit->asleep_ns = 0;
 	later_ns = ek_min(later_ns, deficit->banked_ns);
 	deficit->deficit_ns = ek_min(ek_add(deficit->deficit_ns, later_ns), EK_DEFICIT_MAX_NS);
@@ -136,6 +145,6 @@ static inline u64 ek_deficit_forced_idle_ns(const struct ek_deficit *deficit, u3
 	return ek_min(ek_max(forced_idle_ns, EK_FORCED_IDLE_MIN_NS), EK_FORCED_IDLE_MAX_NS);
 }
 
-_Static_assert(sizeof(struct ek_deficit) == 24, "Rust reads this struct");
+_Static_assert(sizeof(struct ek_deficit) == 32, "Rust reads this struct");
 
 #endif

@@ -9,9 +9,9 @@
 #define EVENKEEL_TEST_VECTOR_H
 
 #include <evenkeel/active.h>
+#include <evenkeel/alone.h>
 #include <evenkeel/charge.h>
 #include <evenkeel/compensate.h>
-#include <evenkeel/deficit.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/infer.h>
 #include <evenkeel/lag.h>
@@ -28,7 +28,7 @@
 #include <evenkeel/starved.h>
 #include <evenkeel/weight.h>
 
-#define ANSWERS 79
+#define ANSWERS 82
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -190,6 +190,8 @@ static inline void answer_even(struct vector *v)
 {
 	struct ek_core_state core = {.is_busy = v->x & 1, .sibling_level = v->y, .held = v->z};
 	struct ek_deficit deficit = {.deficit_ns = v->a, .banked_ns = v->b, .asleep_ns = v->c};
+	struct ek_deficit leader = {.lead_ns = v->b};
+	struct ek_alone all = {.alone_ns = v->c, .ran_ns = v->d};
 	struct ek_learned learned = {};
 	u32 gain_permille = ek_deficit_gain_permille(v->x, v->y);
 
@@ -211,6 +213,11 @@ static inline void answer_even(struct vector *v)
 	v->answer[67] = ek_learned_level(&learned, v->b);
 	v->answer[68] = ek_mix_no_swap_until_ns(v->d);
 	v->answer[69] = ek_forces_switch_out(v->a);
+	ek_alone_add(&all, v->a, v->b);
+	ek_alone_ran(&leader, &all, v->a, v->b, gain_permille);
+	v->answer[79] = all.alone_ns + all.ran_ns;
+	v->answer[80] = leader.lead_ns;
+	v->answer[81] = ek_alone_leads(&leader);
 }
 
 static inline void answer_meter(struct vector *v)

@@ -113,6 +113,51 @@ __noinline int ek_end_siblings_forced_idle(u32 cpu_id, u64 now_ns)
 	return 0;
 }
 
+/* --- Time alone on a core --- */
+
+/* The least time that a sibling of a CPU has been idle: its task was not alone for longer. */
+static u64 siblings_idle_ns(u32 cpu_id, const struct ek_cpu *cpu, u64 now_ns)
+{
+	u32 sibling = cpu->next_sibling;
+	u64 least_ns = EK_U64_MAX;
+
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
+		const struct ek_cpu *other = cpu_of(sibling);
+
+		if (!other)
+			break;
+
+		u64 since_ns = other->weight > 0 ? 0 : ek_sub(now_ns, other->idle_since_ns);
+
+		least_ns = ek_min(least_ns, ek_add(other->idle_ns, since_ns));
+		sibling = other->next_sibling;
+	}
+	return least_ns == EK_U64_MAX ? 0 : least_ns;
+}
+
+/* A task begins to run on a CPU, before `weight` is set. */
+static void alone_begins(u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
+{
+	if (cpu->weight == 0)
+		cpu->idle_ns = ek_add(cpu->idle_ns, ek_sub(now_ns, cpu->idle_since_ns));
+	cpu->siblings_before_ns = siblings_idle_ns(cpu_id, cpu, now_ns);
+	cpu->siblings_idle_ns = 0;
+}
+
+/* Notes for how much of its slice a task was alone on its core, other than by forced idle. */
+static void alone_ends(struct task *task, u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
+{
+	struct ek_cache *cache = cache_of(cpu->cache);
+	u64 idle_ns = ek_sub(siblings_idle_ns(cpu_id, cpu, now_ns), cpu->siblings_before_ns);
+	u64 alone_ns = ek_sub(idle_ns, cpu->siblings_idle_ns);
+	u64 ran_ns = ek_sub(now_ns, cpu->slice_start_ns);
+
+	if (!cache)
+		return;
+	ek_alone_ran(&task->deficit, &cache->alone, alone_ns, ran_ns, task->gain_permille);
+	ek_alone_add(&cache->alone, alone_ns, ran_ns);
+}
+
 /* --- Deficits --- */
 
 /* A task wakes; its placement raised its virtual time by `later_ns`. */
@@ -143,7 +188,6 @@ static void deficit_begins(struct task_struct *p, struct task *task, u32 cpu_id,
 	cpu->has_full_affinity = p->nr_cpus_allowed >= (int)config.cpus;
 	cpu->deficit = task->deficit;
 	cpu->gain_permille = task->gain_permille;
-	cpu->siblings_idle_ns = 0;
 }
 
 /* The task leaves its CPU; `level` is the level that its slice demanded. */
@@ -152,6 +196,7 @@ static void deficit_ends(struct task *task, struct core *core, u32 cpu_id, struc
 {
 	ek_end_siblings_forced_idle(cpu_id, now_ns);
 	ek_deficit_repay(&task->deficit, cpu->siblings_idle_ns, task->gain_permille);
+	alone_ends(task, cpu_id, cpu, now_ns);
 	task->runnable_since_ns = runnable ? now_ns : 0;
 	if (!runnable)
 		ek_deficit_sleeps(&task->deficit, now_ns);

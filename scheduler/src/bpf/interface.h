@@ -12,7 +12,7 @@
 #include <evenkeel/active.h>
 #include <evenkeel/belief.h>
 #include <evenkeel/compensate.h>
-#include <evenkeel/deficit.h>
+#include <evenkeel/alone.h>
 #include <evenkeel/demanded.h>
 #include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
@@ -141,10 +141,10 @@ struct ek_siblings {
 	 */
 	u64 forced_idle_ns;
 	u32 idle_from_level;
-	/* The highest level of the tasks on the siblings, and whether any runs. */
+	/* The highest level of the tasks on the siblings, whether any runs, and whether all lead. */
 	u32 level;
 	u32 runs;
-	u32 pad;
+	u32 lead;
 };
 
 /*
@@ -261,6 +261,11 @@ struct ek_cpu {
 	u64 refused_exec_ns;
 	/* Forced idle of siblings for the running task since its slice began. */
 	u64 siblings_idle_ns;
+	/* How long the CPU had no task of ours, until its last task began; when that task ended. */
+	u64 idle_ns;
+	u64 idle_since_ns;
+	/* The siblings' idle time, forced or not, when the running task's slice began. */
+	u64 siblings_before_ns;
 	/* Since when the CPU is forced idle; 0: not forced. */
 	u64 forced_idle_since_ns;
 	/* One more than the CPU to which a swap sends the running task; its pid, once it left. */
@@ -314,6 +319,8 @@ struct ek_cache {
 	u32 has_starved;
 	/* By class, bits of the groups in whose DSQs tasks may wait. */
 	u32 queues[EK_LEVELS_MAX];
+	/* How often the mean task is alone on its core. */
+	struct ek_alone alone;
 	/* By number; the last is no group of a cache. */
 	struct ek_group groups[EK_GROUP_NUMBERS];
 };
@@ -379,8 +386,8 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1256, "the loader writes this");
-_Static_assert(sizeof(struct ek_cache) == 816, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1288, "the loader writes this");
+_Static_assert(sizeof(struct ek_cache) == 832, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");
 

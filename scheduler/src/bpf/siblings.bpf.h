@@ -60,7 +60,7 @@ static u64 wanted_forced_idle_ns(const struct ek_cpu *cpu)
 	return ek_deficit_forced_idle_ns(&deficit, cpu->gain_permille);
 }
 
-/* Reads the siblings of a CPU: highest level, whether any is busy, forced idle for them. */
+/* Reads the siblings of a CPU: highest level, whether any runs and all lead, forced idle. */
 static void read_siblings(u32 cpu_id, struct ek_cpu *cpu, struct ek_siblings *siblings)
 {
 	struct ek_siblings nothing = {};
@@ -76,6 +76,8 @@ static void read_siblings(u32 cpu_id, struct ek_cpu *cpu, struct ek_siblings *si
 			u64 forced_idle_ns = wanted_forced_idle_ns(other);
 			u32 level = other->running_level;
 
+			siblings->lead = (siblings->lead || !siblings->runs) &&
+					 ek_alone_leads(&other->deficit);
 			siblings->runs = 1;
 			siblings->level = level > siblings->level ? level : siblings->level;
 			if (forced_idle_ns > 0) {
@@ -148,6 +150,10 @@ __noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u64 now_ns)
 		return EK_U32_MAX;
 
 	struct ek_core_state state = {.is_busy = siblings.runs, .sibling_level = siblings.level};
+
+	/* Tasks that lead may lose speed. */
+	if (siblings.lead && level > siblings.level)
+		state.sibling_level = level;
 
 	for (u32 held = 1; held < EK_LEVELS_MAX; held++) {
 		if (core->held_until_ns[held] > now_ns)
@@ -228,6 +234,13 @@ __noinline u32 ek_swap_gain(u32 cpu_id, u32 to, u64 now_ns)
 	return ek_mix_swaps(before, after) ? before - after : 0;
 }
 
+/* Whether the task that loses speed beside the levels on the siblings of a CPU leads. */
+static bool loser_leads(const struct ek_cpu *cpu)
+{
+	return cpu->running_level < cpu->siblings.level ? ek_alone_leads(&cpu->deficit) :
+							  cpu->siblings.lead;
+}
+
 /*
  * Whether a CPU for which no task waits begins a swap: its task does not go on, and moves
  * to the other CPU when the kernel enqueues that task.
@@ -239,8 +252,8 @@ static bool starts_swap(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u
 	int i;
 
 	if (!(config.parts & EK_PART_SWAPS) || !cpu->siblings.runs ||
-	    cpu->siblings.level == cpu->running_level || !core || core->no_swap_until_ns > now_ns ||
-	    may_not_migrate(p))
+	    cpu->siblings.level == cpu->running_level || loser_leads(cpu) || !core ||
+	    core->no_swap_until_ns > now_ns || may_not_migrate(p))
 		return false;
 	bpf_for(i, 1, CPU_SCAN_MAX) {
 		struct ek_cpu *theirs = cpu_of(other);

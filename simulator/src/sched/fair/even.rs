@@ -5,7 +5,7 @@
 //! that of `fair` with the same placement of newcomers.
 
 use cpu_model::LEVELS_MAX;
-use policy::{CoreState, Deficit, Learned};
+use policy::{Alone, CoreState, Deficit, Learned};
 
 use crate::config::{EvenParts, SensorSet};
 use crate::outcome::PolicyEvent;
@@ -20,6 +20,19 @@ struct ForcedIdle {
     from_ns: u64,
     /// The task that would have run.
     refused: usize,
+}
+
+/// How long a CPU and its siblings had no task.
+#[derive(Clone, Copy, Debug, Default)]
+struct IdleTime {
+    /// Until its last task began.
+    total_ns: u64,
+    /// When its last task ended.
+    since_ns: u64,
+    /// The siblings' idle time when the running task began.
+    siblings_before_ns: u64,
+    /// The forced idle of siblings for the running task.
+    forced_ns: u64,
 }
 
 /// Levels of tasks and cores, and deficits.
@@ -40,6 +53,9 @@ pub(super) struct Even {
     swap_to: Vec<Option<usize>>,
     /// By CPU: the level of the running task.
     runs: Vec<Option<u8>>,
+    idle: Vec<IdleTime>,
+    /// By package: how often the mean task is alone on its core.
+    alone: Vec<Alone>,
     forced_idle: Vec<Option<ForcedIdle>>,
     /// By CPU: end of the forced idle.
     forced_idle_until: WinnerTree,
@@ -76,6 +92,8 @@ impl Even {
             gain_permille: vec![0; tasks],
             swap_to: vec![None; tasks],
             runs: vec![None; cpus],
+            idle: vec![IdleTime::default(); cpus],
+            alone: vec![Alone::default(); world.topology.packages],
             forced_idle: vec![None; cpus],
             forced_idle_until: WinnerTree::new(cpus),
             arriving: vec![None; cpus],
@@ -104,7 +122,12 @@ impl Even {
         if let Some(since_ns) = world.tasks[task].runnable_since {
             self.deficits[task].waited(world.now_ns - since_ns);
         }
+        if self.runs[cpu].is_none() {
+            self.idle[cpu].total_ns = self.idle_ns(cpu, world.now_ns);
+        }
         self.runs[cpu] = Some(self.level(task, world.now_ns));
+        self.idle[cpu].siblings_before_ns = self.siblings_idle_ns(world, cpu);
+        self.idle[cpu].forced_ns = 0;
         if self.stays[cpu].is_none_or(|(stays, _)| stays != task) {
             self.stays[cpu] = Some((task, world.now_ns));
         }
@@ -131,8 +154,39 @@ impl Even {
         for sibling in siblings(world, cpu) {
             self.end_forced_idle(world, sibling, Some((task, slice.time_ns)));
         }
+        self.note_alone(world, cpu, task, slice.time_ns);
+        self.idle[cpu].since_ns = now_ns;
         let stall_q30 = policy::share_q30(slice.stall_cycles, slice.cycles);
         self.gain_permille[task] = policy::alone_gain_permille(self.smt_share_permille, stall_q30);
+    }
+
+    /// How long a CPU has had no task, since the run began.
+    fn idle_ns(&self, cpu: usize, now_ns: u64) -> u64 {
+        let idle = &self.idle[cpu];
+        let since_ns = if self.runs[cpu].is_none() { now_ns - idle.since_ns } else { 0 };
+        idle.total_ns + since_ns
+    }
+
+    /// The least idle time of the siblings of a CPU: its task was not alone for longer.
+    fn siblings_idle_ns(&self, world: &World, cpu: usize) -> u64 {
+        siblings(world, cpu).map(|sibling| self.idle_ns(sibling, world.now_ns)).min().unwrap_or(0)
+    }
+
+    /// Notes for how much of its slice a task was alone on its core, other than by forced idle.
+    fn note_alone(&mut self, world: &World, cpu: usize, task: usize, ran_ns: u64) {
+        let idle = self.idle[cpu];
+        let idle_ns = self.siblings_idle_ns(world, cpu) - idle.siblings_before_ns;
+        let alone_ns = idle_ns.saturating_sub(idle.forced_ns);
+        let all = &mut self.alone[world.topology.package_of(cpu)];
+        self.deficits[task].ran(all, alone_ns, ran_ns, self.gain_permille[task]);
+        all.add(alone_ns, ran_ns);
+    }
+
+    /// Whether all tasks on the siblings of a CPU lead.
+    fn siblings_lead(&self, world: &World, cpu: usize) -> bool {
+        siblings(world, cpu)
+            .filter_map(|sibling| world.cpus[sibling].running)
+            .all(|task| self.deficits[task].leads())
     }
 
     /// Ends the forced idle of a CPU; `left` is the task that has just left a sibling, with the
@@ -147,11 +201,15 @@ impl Even {
         if let Some((task, ran_ns)) = left {
             let forced_idle_ns = (now_ns - forced_idle.from_ns).min(ran_ns);
             self.deficits[task].repay(forced_idle_ns, self.gain_permille[task]);
+            for sibling in siblings(world, cpu) {
+                self.idle[sibling].forced_ns += forced_idle_ns;
+            }
         } else {
             for sibling in siblings(world, cpu) {
                 let Some(task) = world.cpus[sibling].running else { continue };
                 let forced_idle_ns = now_ns - forced_idle.from_ns.max(world.cpus[sibling].since_ns);
                 self.deficits[task].repay(forced_idle_ns, self.gain_permille[task]);
+                self.idle[sibling].forced_ns += forced_idle_ns;
             }
         }
         let refused = &world.tasks[forced_idle.refused];
@@ -296,10 +354,15 @@ impl Even {
 
     fn idle_cost_permille(&self, world: &World, cpu: usize, level: u8) -> u32 {
         let core = world.topology.core_of(cpu);
+        // A claimed sibling does not run its task yet: assume the level of this task. Siblings
+        // that lead may lose speed.
+        let sibling_level = self
+            .sibling_level(world, cpu)
+            .filter(|&sibling| sibling > level || !self.siblings_lead(world, cpu))
+            .unwrap_or(level);
         let state = CoreState {
             is_busy: (!world.idle_cores.contains(core)).into(),
-            // A claimed sibling does not run its task yet: assume the level of this task.
-            sibling_level: self.sibling_level(world, cpu).unwrap_or(level).into(),
+            sibling_level: sibling_level.into(),
             held: self.held(core, world.now_ns).into(),
         };
         let (turbo, row) = (&world.believed_turbo, world.row_of(cpu));
@@ -315,8 +378,13 @@ impl Even {
             return false;
         }
         let level = self.level(task, world.now_ns);
-        let sibling_level = self.sibling_level(world, cpu);
-        if sibling_level.is_none_or(|sibling| sibling == level) || self.is_swap_paused(world, cpu) {
+        let Some(sibling_level) = self.sibling_level(world, cpu) else { return false };
+        let loser_leads = if level < sibling_level {
+            self.deficits[task].leads()
+        } else {
+            self.siblings_lead(world, cpu)
+        };
+        if sibling_level == level || loser_leads || self.is_swap_paused(world, cpu) {
             return false;
         }
         let package = world.topology.cpus_of_package(world.topology.package_of(cpu));
