@@ -141,7 +141,7 @@ struct ek_siblings {
 	 */
 	u64 forced_idle_ns;
 	u32 idle_from_level;
-	/* The highest level of the tasks on the siblings, whether any runs, and whether all lead. */
+	/* The highest level of the tasks on the siblings; whether any runs, and all lead. */
 	u32 level;
 	u32 runs;
 	u32 lead;
