@@ -429,7 +429,7 @@ static void begin(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 now
 	cpu->vtime_ns = p->scx.dsq_vtime;
 	cpu->slice_start_ns = now_ns;
 	if (config.parts)
-		alone_begins(cpu_id, cpu, now_ns);
+		ek_alone_begins(cpu_id, now_ns);
 	cpu->weight = weight_of(p);
 	if (config.mode != EK_MODE_NONE)
 		begin_slice(p, cpu_id, cpu);

@@ -136,26 +136,35 @@ static u64 siblings_idle_ns(u32 cpu_id, const struct ek_cpu *cpu, u64 now_ns)
 }
 
 /* A task begins to run on a CPU, before `weight` is set. */
-static void alone_begins(u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
+__noinline int ek_alone_begins(u32 cpu_id, u64 now_ns)
 {
+	struct ek_cpu *cpu = cpu_of(cpu_id);
+
+	if (!cpu)
+		return 0;
 	if (cpu->weight == 0)
 		cpu->idle_ns = ek_add(cpu->idle_ns, ek_sub(now_ns, cpu->idle_since_ns));
 	cpu->siblings_before_ns = siblings_idle_ns(cpu_id, cpu, now_ns);
 	cpu->siblings_idle_ns = 0;
+	return 0;
 }
 
 /* Notes for how much of its slice a task was alone on its core, other than by forced idle. */
-static void alone_ends(struct task *task, u32 cpu_id, struct ek_cpu *cpu, u64 now_ns)
+__noinline int ek_alone_ends(struct task *task, u32 cpu_id, u64 now_ns)
 {
-	struct ek_cache *cache = cache_of(cpu->cache);
+	struct ek_cpu *cpu = cpu_of(cpu_id);
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
+
+	if (!task || !cache)
+		return 0;
+
 	u64 idle_ns = ek_sub(siblings_idle_ns(cpu_id, cpu, now_ns), cpu->siblings_before_ns);
 	u64 alone_ns = ek_sub(idle_ns, cpu->siblings_idle_ns);
 	u64 ran_ns = ek_sub(now_ns, cpu->slice_start_ns);
 
-	if (!cache)
-		return;
 	ek_alone_ran(&task->deficit, &cache->alone, alone_ns, ran_ns, task->gain_permille);
 	ek_alone_add(&cache->alone, alone_ns, ran_ns);
+	return 0;
 }
 
 /* --- Deficits --- */
@@ -196,7 +205,7 @@ static void deficit_ends(struct task *task, struct core *core, u32 cpu_id, struc
 {
 	ek_end_siblings_forced_idle(cpu_id, now_ns);
 	ek_deficit_repay(&task->deficit, cpu->siblings_idle_ns, task->gain_permille);
-	alone_ends(task, cpu_id, cpu, now_ns);
+	ek_alone_ends(task, cpu_id, now_ns);
 	task->runnable_since_ns = runnable ? now_ns : 0;
 	if (!runnable)
 		ek_deficit_sleeps(&task->deficit, now_ns);
