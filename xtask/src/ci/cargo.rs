@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Result, ensure};
 
 use super::Done;
-use crate::command::{STRICT, cargo, is_strict, program, run};
+use crate::command::{STRICT, cargo, is_strict, program, run, tested};
 
 /// The code is formatted.
 pub fn fmt() -> Result<Done> {
@@ -47,7 +47,7 @@ const TUTORIAL: (&str, &str) = ("tutorial", "every_command_prints_what_its_page_
 /// Every test passes.
 pub fn test() -> Result<Done> {
     let (program, name) = TUTORIAL;
-    run(tests().arg("--no-run"))?;
+    tested()?;
     // Beside the others, because the tutorial's measurements and recordings mostly wait: they last
     // as long as those of a reader.
     let tutorial = std::thread::spawn(move || tests().args(["--test", program, name]).output());
