@@ -9,8 +9,7 @@ use scenarios::{
     Work, Workload,
 };
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, Outcome, Queues, RqSharing, Scheduler,
-    SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, EevdfKernel, Outcome, Queues, RqSharing, Scheduler, SensorSet,
 };
 
 /// A load to run.
@@ -109,22 +108,7 @@ pub fn prepare(load: &Load, scheduler: Scheduler, simulated_ns: u64) -> Prepared
         Kind::Sleepy => synthetic(load, &cpu, Some(500_000)),
     };
     assert_eq!(workload.machine.cpus(), load.cpus());
-    let config = Config {
-        scheduler,
-        slice_factor: 1,
-        sensors: SensorSet::D7,
-        sensor_faults: SensorFaults::default(),
-        seed: 1,
-        costs: Costs::default(),
-        smt_share_permille: 625,
-        believed_smt_share_permille: 625,
-        private_licenses: false,
-        steady_cores_permille: 0,
-        hz: 250,
-        limit_ns: simulated_ns,
-        events_max: u64::MAX,
-        history: false,
-    };
+    let config = Config { sensors: SensorSet::D7, ..Config::plain(scheduler, simulated_ns) };
     Prepared { cpu, workload, config }
 }
 

@@ -15,8 +15,8 @@ mod table;
 use configuration::{ARRIVALS_MS, Arrival, Configuration, SETTLE_MS, Share, WINDOW_MS};
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{CfsKernel, Config, Costs, EevdfKernel, KernelMode, Scheduler};
-use simulator::{SensorFaults, SensorSet};
+use simulator::SensorSet;
+use simulator::{CfsKernel, Config, EevdfKernel, KernelMode, Scheduler};
 use trace::{Event, History};
 
 const SCHEDULERS: [(&str, Scheduler); 5] = [
@@ -156,20 +156,6 @@ fn workload(configuration: &Configuration) -> Workload {
 }
 
 fn config(scheduler: Scheduler, hz: u32) -> Config {
-    Config {
-        scheduler,
-        slice_factor: 1,
-        sensors: SensorSet::Rules,
-        sensor_faults: SensorFaults::default(),
-        seed: 1,
-        costs: Costs::default(),
-        smt_share_permille: 625,
-        believed_smt_share_permille: 625,
-        private_licenses: false,
-        steady_cores_permille: 0,
-        hz,
-        limit_ns: WINDOW_NS.end,
-        events_max: u64::MAX,
-        history: true,
-    }
+    let plain = Config::plain(scheduler, WINDOW_NS.end);
+    Config { sensors: SensorSet::Rules, hz, history: true, ..plain }
 }

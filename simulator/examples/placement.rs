@@ -9,7 +9,7 @@
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use random::SplitMix64;
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{Config, Costs, Scheduler, SensorFaults, SensorSet};
+use simulator::{Config, Scheduler};
 
 const CPU: &str = "xeon-gold-6130";
 const CORES: u32 = 16;
@@ -114,22 +114,7 @@ fn workload(cpu: &CpuModel, graph: Graph, placement: Placement) -> Workload {
 }
 
 fn config(seed: u64) -> Config {
-    Config {
-        scheduler: Scheduler::Fifo,
-        slice_factor: 1,
-        sensors: SensorSet::Truth,
-        sensor_faults: SensorFaults::default(),
-        seed,
-        costs: Costs::default(),
-        smt_share_permille: 625,
-        believed_smt_share_permille: 625,
-        private_licenses: false,
-        steady_cores_permille: 0,
-        hz: 250,
-        limit_ns: 100_000_000_000,
-        events_max: u64::MAX,
-        history: false,
-    }
+    Config { seed, ..Config::plain(Scheduler::Fifo, 100_000_000_000) }
 }
 
 /// The program's time in us.

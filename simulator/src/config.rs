@@ -321,3 +321,27 @@ pub struct Config {
     /// Whether to keep the history.
     pub history: bool,
 }
+
+impl Config {
+    /// No costs, the true sensors, 250 ticks a second, seed 1, no history. An experiment replaces
+    /// what it varies.
+    #[must_use]
+    pub fn plain(scheduler: Scheduler, limit_ns: u64) -> Self {
+        Self {
+            scheduler,
+            slice_factor: 1,
+            sensors: SensorSet::Truth,
+            sensor_faults: SensorFaults::default(),
+            seed: 1,
+            costs: Costs::default(),
+            smt_share_permille: 625,
+            believed_smt_share_permille: 625,
+            private_licenses: false,
+            steady_cores_permille: 0,
+            hz: 250,
+            limit_ns,
+            events_max: u64::MAX,
+            history: false,
+        }
+    }
+}

@@ -3,8 +3,6 @@
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
 
-use crate::config::{Config, Costs, Scheduler, SensorFaults, SensorSet};
-
 /// The Xeon Gold 6130.
 pub(crate) fn skylake() -> CpuModel {
     CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap()
@@ -70,25 +68,5 @@ pub(crate) fn workload(machine: Machine, mut threads: Vec<Thread>) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
-    }
-}
-
-/// No costs, the true sensors, 250 ticks a second.
-pub(crate) fn config(scheduler: Scheduler, limit_ns: u64) -> Config {
-    Config {
-        scheduler,
-        slice_factor: 1,
-        sensors: SensorSet::Truth,
-        sensor_faults: SensorFaults::default(),
-        seed: 1,
-        costs: Costs::default(),
-        smt_share_permille: 625,
-        believed_smt_share_permille: 625,
-        private_licenses: false,
-        steady_cores_permille: 0,
-        hz: 250,
-        limit_ns,
-        events_max: u64::MAX,
-        history: false,
     }
 }

@@ -63,8 +63,8 @@ impl Scheduler for Fifo {
 
 #[cfg(test)]
 mod tests {
-    use crate::config::Scheduler;
-    use crate::testing::{config, machine, skylake, sleeper, spinner, workload};
+    use crate::config::{Config, Scheduler};
+    use crate::testing::{machine, skylake, sleeper, spinner, workload};
 
     const S: u64 = 1_000_000_000;
 
@@ -72,7 +72,8 @@ mod tests {
     fn the_first_keeps_the_cpu_and_the_second_gets_nothing() {
         let threads = vec![spinner(0, &[0]), spinner(0, &[0])];
         let work = workload(machine(1, 2, 1), threads);
-        let outcome = crate::run(&skylake(), &work, &config(Scheduler::Fifo, 5 * S)).unwrap();
+        let outcome =
+            crate::run(&skylake(), &work, &Config::plain(Scheduler::Fifo, 5 * S)).unwrap();
         assert_eq!(outcome.tasks[0].cpu_time_ns, 5 * S);
         assert_eq!(outcome.tasks[1].cpu_time_ns, 0);
     }
@@ -81,7 +82,7 @@ mod tests {
     fn a_sleeper_finds_the_idle_cpu_and_waits_for_it_as_long_as_that_takes_to_wake() {
         let threads = vec![spinner(0, &[0]), sleeper(2_000_000, 1_000_000, &[])];
         let work = workload(machine(1, 2, 1), threads);
-        let mut config = config(Scheduler::Fifo, 3 * S);
+        let mut config = Config::plain(Scheduler::Fifo, 3 * S);
         config.costs.idle_exit_ns = 30_000;
         let outcome = crate::run(&skylake(), &work, &config).unwrap();
         let sleeper = &outcome.tasks[1];

@@ -2,9 +2,7 @@
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{
-    Compensation, Config, Costs, Newcomers, Outcome, Queues, Scheduler, SensorFaults, SensorSet,
-};
+use simulator::{Compensation, Config, Newcomers, Outcome, Queues, Scheduler};
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
@@ -105,26 +103,12 @@ pub fn busy(culprit: Class) -> Workload {
 }
 
 pub fn fair(compensation: Compensation) -> Config {
-    Config {
-        scheduler: Scheduler::Fair {
-            compensation,
-            queues: Queues::Global,
-            newcomers: compensation.newcomers(),
-        },
-        slice_factor: 1,
-        sensors: SensorSet::Truth,
-        sensor_faults: SensorFaults::default(),
-        seed: 1,
-        costs: Costs::default(),
-        smt_share_permille: 625,
-        believed_smt_share_permille: 625,
-        private_licenses: false,
-        steady_cores_permille: 0,
-        hz: 250,
-        limit_ns: 1000 * SECOND,
-        events_max: u64::MAX,
-        history: false,
-    }
+    let scheduler = Scheduler::Fair {
+        compensation,
+        queues: Queues::Global,
+        newcomers: compensation.newcomers(),
+    };
+    Config::plain(scheduler, 1000 * SECOND)
 }
 
 /// The same where every task is placed by one reading.

@@ -29,26 +29,12 @@ fn wake_ups(compensation: Compensation, background: &str, queues: Queues) -> His
         for case in scenario.cases().into_iter().filter(is_asked) {
             let defaults = MachineDefaults::from(&cpu);
             let workload = scenario.workload(case, None, &BTreeMap::new(), &defaults).unwrap();
-            let config = Config {
-                scheduler: simulator::Scheduler::Fair {
-                    compensation,
-                    queues,
-                    newcomers: compensation.newcomers(),
-                },
-                slice_factor: 1,
-                sensors: SensorSet::D7,
-                sensor_faults: simulator::SensorFaults::default(),
-                seed: 1,
-                costs: simulator::Costs::default(),
-                smt_share_permille: 625,
-                believed_smt_share_permille: 625,
-                private_licenses: false,
-                steady_cores_permille: 0,
-                hz: 250,
-                limit_ns: LIMIT_NS,
-                events_max: u64::MAX,
-                history: false,
+            let scheduler = simulator::Scheduler::Fair {
+                compensation,
+                queues,
+                newcomers: compensation.newcomers(),
             };
+            let config = Config { sensors: SensorSet::D7, ..Config::plain(scheduler, LIMIT_NS) };
             let outcome = simulator::run(&cpu, &workload, &config).unwrap();
             all.add(&outcome.wake_latency_ns).unwrap();
         }

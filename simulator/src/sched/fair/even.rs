@@ -379,12 +379,15 @@ impl Even {
         }
         let level = self.level(task, world.now_ns);
         let Some(sibling_level) = self.sibling_level(world, cpu) else { return false };
+        if sibling_level == level || self.is_swap_paused(world, cpu) {
+            return false;
+        }
         let loser_leads = if level < sibling_level {
             self.deficits[task].leads()
         } else {
             self.siblings_lead(world, cpu)
         };
-        if sibling_level == level || loser_leads || self.is_swap_paused(world, cpu) {
+        if loser_leads {
             return false;
         }
         let package = world.topology.cpus_of_package(world.topology.package_of(cpu));

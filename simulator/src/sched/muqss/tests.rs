@@ -1,6 +1,6 @@
 use super::*;
-use crate::config::Scheduler as Kind;
-use crate::testing::{config, machine, skylake, sleeper, spinner, workload};
+use crate::config::{Config, Scheduler as Kind};
+use crate::testing::{machine, skylake, sleeper, spinner, workload};
 
 const S: u64 = 1_000_000_000;
 
@@ -19,7 +19,7 @@ fn slices_last_6_29_ms() {
     let outcome = crate::run(
         &skylake(),
         &workload(machine(1, 1, 1), threads),
-        &config(muqss(RqSharing::Mc, true), 20 * S),
+        &Config::plain(muqss(RqSharing::Mc, true), 20 * S),
     )
     .unwrap();
     let slices: u64 = outcome.tasks.iter().map(|task| task.slices).sum();
@@ -35,7 +35,7 @@ fn three_spinners_share_two_cpus_equally_whatever_is_shared() {
         let outcome = crate::run(
             &skylake(),
             &workload(machine(1, 2, 1), threads),
-            &config(muqss(sharing, interactive), 10 * S),
+            &Config::plain(muqss(sharing, interactive), 10 * S),
         )
         .unwrap();
         for task in &outcome.tasks {
@@ -52,7 +52,7 @@ fn only_interactive_mode_takes_an_earlier_deadline_from_a_queue_that_is_no_longe
         let outcome = crate::run(
             &skylake(),
             &workload(machine(1, 2, 1), threads),
-            &config(muqss(RqSharing::None, interactive), 10 * S),
+            &Config::plain(muqss(RqSharing::None, interactive), 10 * S),
         )
         .unwrap();
         outcome.migrations
@@ -69,7 +69,7 @@ fn no_cpu_idles_while_a_task_waits() {
         let outcome = crate::run(
             &skylake(),
             &workload(machine(1, 2, 2), threads),
-            &config(muqss(RqSharing::None, interactive), 2 * S),
+            &Config::plain(muqss(RqSharing::None, interactive), 2 * S),
         )
         .unwrap();
         assert_eq!(outcome.idle_ns, 0);
@@ -82,7 +82,7 @@ fn a_sleeper_keeps_its_deadline_and_so_gets_the_cpu_soon() {
     let outcome = crate::run(
         &skylake(),
         &workload(machine(1, 1, 1), threads),
-        &config(muqss(RqSharing::Mc, true), 10 * S),
+        &Config::plain(muqss(RqSharing::Mc, true), 10 * S),
     )
     .unwrap();
     assert!(outcome.wake_latency_ns.value_at_quantile(0.5) < 100_000);
@@ -98,7 +98,7 @@ fn the_earliest_of_all_is_what_a_visit_of_all_queues_finds() {
             let mut absent = spinner(0, if bound { &[0] } else { &[] });
             absent.arrival_ns = 100 * S;
             threads.push(absent);
-            let config = config(muqss(sharing, true), S);
+            let config = Config::plain(muqss(sharing, true), S);
             crate::run(&skylake(), &workload(machine(2, 3, 2), threads), &config).unwrap()
         };
         let (free, bound) = (run(false), run(true));

@@ -6,7 +6,7 @@ use crate::outcome::Outcome;
 use crate::sched::eevdf::{self, Eevdf};
 use crate::sched::{By, Wake};
 use crate::task::Stop;
-use crate::testing::{config, machine, scalar_work, skylake, sleeper, spinner, thread, workload};
+use crate::testing::{machine, scalar_work, skylake, sleeper, spinner, thread, workload};
 use crate::world::World;
 use scenarios::{Machine, Step, Thread, Workload};
 use trace::Event;
@@ -21,7 +21,7 @@ const ALL: [Scheduler; 4] = [
 ];
 
 fn run(scheduler: &Scheduler, machine: Machine, threads: Vec<Thread>, hz: u32) -> Outcome {
-    let mut config = config(scheduler.clone(), 20 * S);
+    let mut config = Config::plain(scheduler.clone(), 20 * S);
     config.hz = hz;
     crate::run(&skylake(), &workload(machine, threads), &config).unwrap()
 }
@@ -97,7 +97,7 @@ fn a_waker_that_promises_to_wait_has_the_woken_task_beside_it() {
             let late = Thread { arrival_ns: 1_000_000, ..spinner(5, &[1]) };
             let threads = vec![late, waker, woken];
             let workload = Workload { semaphores: 2, ..workload(machine(1, 2, 1), threads) };
-            let config = Config { history: true, ..config(scheduler.clone(), S) };
+            let config = Config { history: true, ..Config::plain(scheduler.clone(), S) };
             let history = crate::run(&skylake(), &workload, &config).unwrap().history.unwrap();
             history.records.iter().find_map(|record| match record.event {
                 Event::Wake { task: 3, by: 2, cpu, .. } => Some(cpu),
@@ -163,7 +163,7 @@ fn a_cpu_that_went_idle_is_balanced_at_one_of_the_next_ticks() {
         let khz = u64::from(model.turbo.khz(model.turbo.row(2), 0));
         let short = thread(0, &[1], vec![scalar_work(402 * khz / 10)]);
         let threads = vec![on_0(), on_0(), short];
-        let config = config(scheduler.clone(), S / 10);
+        let config = Config::plain(scheduler.clone(), S / 10);
         let workload = workload(machine(1, 2, 1), threads);
         let outcome = crate::run(&model, &workload, &config).unwrap();
         assert!(outcome.idle_ns < 9_000_000, "{scheduler:?}: {} ns", outcome.idle_ns);
@@ -177,7 +177,7 @@ fn a_task_from_before_the_run_continues_on_its_cpu() {
         let sleeps = Thread { arrival_ns: 10_000_000, ..runs.clone() };
         let threads = vec![runs, Thread { was_on: Some(0), ..spinner(0, &[]) }, sleeps];
         let workload = workload(machine(1, 2, 1), threads);
-        let config = Config { history: true, ..config(scheduler.clone(), 12_000_000) };
+        let config = Config { history: true, ..Config::plain(scheduler.clone(), 12_000_000) };
         let history = crate::run(&skylake(), &workload, &config).unwrap().history.unwrap();
         let placed = history.records.iter().filter_map(|record| match record.event {
             Event::Wake { task, cpu, .. } => Some((task, cpu)),
@@ -233,7 +233,7 @@ fn the_same_seed_gives_the_same_outcome() {
 fn with_eevdf(spinners: usize, test: impl FnOnce(&World, &mut PerCpu<Eevdf>)) {
     let threads = (0..spinners).map(|_| spinner(0, &[])).collect();
     let (model, workload) = (skylake(), workload(machine(1, 2, 1), threads));
-    let config = config(Scheduler::Eevdf(EevdfKernel::V6_18), S);
+    let config = Config::plain(Scheduler::Eevdf(EevdfKernel::V6_18), S);
     let world = World::new(&model, &workload, &config).unwrap();
     let order = Eevdf::new(&world, EevdfKernel::V6_18);
     let mut kernel = PerCpu::new(&world, eevdf::era(EevdfKernel::V6_18), order);
