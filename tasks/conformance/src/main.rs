@@ -3,6 +3,7 @@
 
 mod c_interface;
 mod openmp;
+mod parallel;
 mod sanitizer;
 mod suites;
 

@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use commands::root;
 use commands::{find, program, run as run_program};
 
+use crate::parallel;
+
 /// The programs; each prints `ok` and ends with status 0, or reports its error.
 const PROGRAMS: &str = "c/tests";
 /// A compiler, the extension of its sources, and its language standard.
@@ -30,14 +32,7 @@ pub fn run(folder: &Path) -> Result<u32> {
     let trial = folder.join("trial");
     fs::create_dir_all(&trial).with_context(|| format!("making {}", trial.display()))?;
     let compilers = COMPILERS.into_iter().filter(|(name, ..)| find(&[*name]).is_some());
-    // A thread for each compiler, which is one process: most of the time goes into compiling.
-    let counts = std::thread::scope(|scope| {
-        let trial = &trial;
-        let of = |compiler| scope.spawn(move || run_all(compiler, folder, trial));
-        let threads: Vec<_> = compilers.map(of).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
-    });
-    let runs = counts.into_iter().sum::<Result<u32>>()?;
+    let runs = parallel::count(compilers, |compiler| run_all(compiler, folder, &trial))?;
     Ok(runs + first(folder, &trial)?)
 }
 

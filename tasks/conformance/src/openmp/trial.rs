@@ -10,6 +10,8 @@ use anyhow::{Context, Result, bail, ensure};
 use commands::root;
 use commands::{find, program, run as run_program, target};
 
+use crate::parallel;
+
 /// The programs; each prints `ok` and ends with status 0, or reports its error.
 const PROGRAMS: &str = "openmp/tests/c";
 /// The names under which gcc's and clang's programs look for their libraries.
@@ -23,14 +25,8 @@ pub fn run(library: &Path) -> Result<()> {
     let compilers: Vec<&'static str> =
         ["gcc", "clang"].into_iter().filter_map(|name| find(&[name])).collect();
     ensure!(!compilers.is_empty(), "neither gcc nor clang here");
-    // A thread for each compiler, which is one process: most of the time goes into compiling.
-    let counts = std::thread::scope(|scope| {
-        let (folder, places) = (&folder, &places);
-        let of = |&compiler| scope.spawn(move || run_all(compiler, library, folder, places));
-        let threads: Vec<_> = compilers.iter().map(of).collect();
-        threads.into_iter().map(|thread| thread.join().expect("no panic")).collect::<Vec<_>>()
-    });
-    let mut runs = counts.into_iter().sum::<Result<u32>>()?;
+    let of = |&compiler: &&'static str| run_all(compiler, library, &folder, &places);
+    let mut runs = parallel::count(&compilers, of)?;
     if compilers.len() == 2 {
         runs += run_two(library, &folder, &places)?;
     }
