@@ -349,12 +349,13 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 		return;
 	charge(p, cpu_id, cpu, runnable);
 	cpu->weight = 0;
-	cpu->idle_since_ns = scx_bpf_now();
 	/* Only a task of a higher scheduling class preempts before the slice ends. */
 	if (runnable && p->scx.slice > 0)
 		note_released(cpu_id, cpu);
-	if (config.parts)
+	if (config.parts) {
+		cpu->idle_since_ns = scx_bpf_now();
 		note_swap(p, cpu, runnable);
+	}
 }
 
 /*
