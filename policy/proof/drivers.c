@@ -27,12 +27,14 @@
 #include <evenkeel/retired.h>
 #include <evenkeel/shares.h>
 #include <evenkeel/slice.h>
+#include <evenkeel/specialize.h>
 #include <evenkeel/stall.h>
 #include <evenkeel/starved.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/turbo_row.h>
 #include <evenkeel/users.h>
 #include <evenkeel/weight.h>
+#include <evenkeel/wide_phase.h>
 
 static volatile s32 any_s32;
 static volatile struct ek_active any_ek_active;
@@ -44,6 +46,7 @@ static volatile struct ek_core_state any_ek_core_state;
 static volatile struct ek_deficit any_ek_deficit;
 static volatile struct ek_demand any_ek_demand;
 static volatile struct ek_demanded any_ek_demanded;
+static volatile struct ek_kinds any_ek_kinds;
 static volatile struct ek_learned any_ek_learned;
 static volatile struct ek_level_times any_ek_level_times;
 static volatile struct ek_license any_ek_license;
@@ -60,6 +63,7 @@ static volatile struct ek_tests any_ek_tests;
 static volatile struct ek_turbo any_ek_turbo;
 static volatile struct ek_turbo_row any_ek_turbo_row;
 static volatile struct ek_users any_ek_users;
+static volatile struct ek_wide_phase any_ek_wide_phase;
 static volatile u32 any_u32;
 static volatile u64 any_u64;
 static volatile u8 any_u8;
@@ -817,6 +821,37 @@ static void prove_ek_slice_shared_ns(void)
 	ek_slice_shared_ns(base_ns, weight, waiting, cpus);
 }
 
+static void prove_ek_specialize_may_change(void)
+{
+	u64 now_ns = any_u64;
+	u64 changed_ns = any_u64;
+
+	ek_specialize_may_change(now_ns, changed_ns);
+}
+
+static void prove_ek_specialize_adds(void)
+{
+	struct ek_kinds kinds = any_ek_kinds;
+	u32 narrow_cpu_idles = any_u32;
+
+	ek_specialize_adds(&kinds, narrow_cpu_idles);
+}
+
+static void prove_ek_specialize_removes(void)
+{
+	struct ek_kinds kinds = any_ek_kinds;
+
+	ek_specialize_removes(&kinds);
+}
+
+static void prove_ek_specialize_rank(void)
+{
+	u32 core_is_wide = any_u32;
+	u32 task_kind = any_u32;
+
+	ek_specialize_rank(core_is_wide, task_kind);
+}
+
 static void prove_ek_stall_share_q30(void)
 {
 	u64 stall_cycles = any_u64;
@@ -919,6 +954,44 @@ static void prove_ek_weight_inverse(void)
 	ek_weight_inverse(weight);
 }
 
+static void prove_ek_wide_phase_ran(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+	u64 time_ns = any_u64;
+
+	ek_wide_phase_ran(&phase, time_ns);
+}
+
+static void prove_ek_wide_phase_begins(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+
+	ek_wide_phase_begins(&phase);
+}
+
+static void prove_ek_wide_phase_ends(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+
+	ek_wide_phase_ends(&phase);
+}
+
+static void prove_ek_wide_phase_ends_by_call(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+	u32 keeps_short = any_u32;
+
+	ek_wide_phase_ends_by_call(&phase, keeps_short);
+}
+
+static void prove_ek_wide_phase_left_ns(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+	u64 timeout_ns = any_u64;
+
+	ek_wide_phase_left_ns(&phase, timeout_ns);
+}
+
 int main(void)
 {
 	prove_ek_active_row();
@@ -1008,6 +1081,10 @@ int main(void)
 	prove_ek_shares_above();
 	prove_ek_slice_ns();
 	prove_ek_slice_shared_ns();
+	prove_ek_specialize_may_change();
+	prove_ek_specialize_adds();
+	prove_ek_specialize_removes();
+	prove_ek_specialize_rank();
 	prove_ek_stall_share_q30();
 	prove_ek_stall_perf_q30();
 	prove_ek_starved();
@@ -1020,5 +1097,10 @@ int main(void)
 	prove_ek_users_above();
 	prove_ek_weight();
 	prove_ek_weight_inverse();
+	prove_ek_wide_phase_ran();
+	prove_ek_wide_phase_begins();
+	prove_ek_wide_phase_ends();
+	prove_ek_wide_phase_ends_by_call();
+	prove_ek_wide_phase_left_ns();
 	return 0;
 }

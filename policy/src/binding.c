@@ -17,8 +17,10 @@
 #include <evenkeel/slice.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
+#include <evenkeel/specialize.h>
 #include <evenkeel/starved.h>
 #include <evenkeel/weight.h>
+#include <evenkeel/wide_phase.h>
 
 u64 ekp_mul_div(u64 a, u32 num, u32 den);
 u64 ekp_mul_div(u64 a, u32 num, u32 den)
@@ -434,4 +436,58 @@ u64 ekp_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice 
 		 u32 own_level, struct ek_lost *lost)
 {
 	return ek_meter_ns(meter, turbo, slice, own_level, lost);
+}
+
+u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns);
+u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns)
+{
+	return ek_specialize_may_change(now_ns, changed_ns);
+}
+
+u32 ekp_specialize_adds(const struct ek_kinds *kinds, u32 narrow_cpu_idles);
+u32 ekp_specialize_adds(const struct ek_kinds *kinds, u32 narrow_cpu_idles)
+{
+	return ek_specialize_adds(kinds, narrow_cpu_idles);
+}
+
+u32 ekp_specialize_removes(const struct ek_kinds *kinds);
+u32 ekp_specialize_removes(const struct ek_kinds *kinds)
+{
+	return ek_specialize_removes(kinds);
+}
+
+u32 ekp_specialize_rank(u32 core_is_wide, u32 task_kind);
+u32 ekp_specialize_rank(u32 core_is_wide, u32 task_kind)
+{
+	return ek_specialize_rank(core_is_wide, task_kind);
+}
+
+void ekp_wide_phase_ran(struct ek_wide_phase *phase, u64 time_ns);
+void ekp_wide_phase_ran(struct ek_wide_phase *phase, u64 time_ns)
+{
+	ek_wide_phase_ran(phase, time_ns);
+}
+
+void ekp_wide_phase_begins(struct ek_wide_phase *phase);
+void ekp_wide_phase_begins(struct ek_wide_phase *phase)
+{
+	ek_wide_phase_begins(phase);
+}
+
+void ekp_wide_phase_ends(struct ek_wide_phase *phase);
+void ekp_wide_phase_ends(struct ek_wide_phase *phase)
+{
+	ek_wide_phase_ends(phase);
+}
+
+u32 ekp_wide_phase_ends_by_call(const struct ek_wide_phase *phase, u32 keeps_short);
+u32 ekp_wide_phase_ends_by_call(const struct ek_wide_phase *phase, u32 keeps_short)
+{
+	return ek_wide_phase_ends_by_call(phase, keeps_short);
+}
+
+u64 ekp_wide_phase_left_ns(const struct ek_wide_phase *phase, u64 timeout_ns);
+u64 ekp_wide_phase_left_ns(const struct ek_wide_phase *phase, u64 timeout_ns)
+{
+	return ek_wide_phase_left_ns(phase, timeout_ns);
 }

@@ -15,6 +15,7 @@ mod lag;
 mod lost;
 mod mix;
 mod slice;
+mod specialize;
 mod vtime;
 
 pub use alone::Alone;
@@ -37,6 +38,9 @@ pub use mix::{
     mix_swaps,
 };
 pub use slice::Slice;
+pub use specialize::{
+    Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank,
+};
 pub use vtime::{
     charge, is_starved, move_between, place_new, place_waking, preempt_limit, preempts,
     preempts_immediately, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,

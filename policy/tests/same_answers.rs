@@ -14,11 +14,11 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Active, Alone, Anchor, Belief, CoreState, Deficit, Learned, LevelTimes, Loss, Meter, Mode,
-    Rates, Shares, SiblingLevels, Slice, Tests, TurboRow, Users,
+    Active, Alone, Anchor, Belief, CoreState, Deficit, Kinds, Learned, LevelTimes, Loss, Meter,
+    Mode, Rates, Shares, SiblingLevels, Slice, TaskKind, Tests, TurboRow, Users, WidePhase,
 };
 
-const ANSWERS: usize = 82;
+const ANSWERS: usize = 91;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -172,7 +172,8 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     );
     answer[72..74].copy_from_slice(&answer_active(v));
     answer[74..79].copy_from_slice(&answer_lag(v));
-    answer[79..].copy_from_slice(&answer_alone(v));
+    answer[79..82].copy_from_slice(&answer_alone(v));
+    answer[82..].copy_from_slice(&answer_specialize(v));
     answer
 }
 
@@ -299,6 +300,29 @@ fn answer_alone(v: &Vector) -> [u64; 3] {
     all.add(v.a, v.b);
     leader.ran(&all, v.a, v.b, gain_permille);
     [all.alone_ns.wrapping_add(all.ran_ns), leader.lead_ns, leader.leads().into()]
+}
+
+fn answer_specialize(v: &Vector) -> [u64; 9] {
+    let kinds = Kinds { wide_tasks: v.x, narrow_tasks: v.y, wide_cores: v.z, narrow_cores: v.w };
+    let kind = [TaskKind::Default, TaskKind::Narrow, TaskKind::Wide, TaskKind::Default];
+    let mut phase = WidePhase { ran_ns: v.a, short_q16: v.x, is_wide: v.y & 1 };
+    let ends_by_call = phase.ends_by_call(v.z & 1 != 0);
+    phase.ran(v.b);
+    let left_ns = phase.left_ns(v.c);
+    phase.begins();
+    let short_q16 = phase.short_q16;
+    phase.ends();
+    [
+        policy::may_change_cores(v.a, v.b).into(),
+        kinds.adds(v.a & 1 != 0).into(),
+        kinds.removes().into(),
+        policy::rank(v.x & 1 != 0, kind[(v.y & 3) as usize]) as u64,
+        ends_by_call.into(),
+        left_ns,
+        short_q16.into(),
+        phase.ran_ns,
+        phase.is_wide().into(),
+    ]
 }
 
 /// The vectors as the C programs read them, answers still 0.

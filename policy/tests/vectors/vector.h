@@ -23,12 +23,14 @@
 #include <evenkeel/preempt.h>
 #include <evenkeel/retired.h>
 #include <evenkeel/slice.h>
+#include <evenkeel/specialize.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
 #include <evenkeel/starved.h>
 #include <evenkeel/weight.h>
+#include <evenkeel/wide_phase.h>
 
-#define ANSWERS 82
+#define ANSWERS 91
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -249,6 +251,25 @@ static inline void answer_lag(struct vector *v)
 	v->answer[78] = ek_rate_above_ns(ek_rate_ns(v->a, v->x));
 }
 
+static inline void answer_specialize(struct vector *v)
+{
+	struct ek_kinds kinds = {v->x, v->y, v->z, v->w};
+	struct ek_wide_phase phase = {.ran_ns = v->a, .short_q16 = v->x, .is_wide = v->y & 1};
+
+	v->answer[82] = ek_specialize_may_change(v->a, v->b);
+	v->answer[83] = ek_specialize_adds(&kinds, v->a & 1);
+	v->answer[84] = ek_specialize_removes(&kinds);
+	v->answer[85] = ek_specialize_rank(v->x & 1, v->y & 3);
+	v->answer[86] = ek_wide_phase_ends_by_call(&phase, v->z & 1);
+	ek_wide_phase_ran(&phase, v->b);
+	v->answer[87] = ek_wide_phase_left_ns(&phase, v->c);
+	ek_wide_phase_begins(&phase);
+	v->answer[88] = phase.short_q16;
+	ek_wide_phase_ends(&phase);
+	v->answer[89] = phase.ran_ns;
+	v->answer[90] = phase.is_wide;
+}
+
 static inline void answer(struct vector *v)
 {
 	answer_integers(v);
@@ -262,6 +283,7 @@ static inline void answer(struct vector *v)
 	answer_meter(v);
 	answer_active(v);
 	answer_lag(v);
+	answer_specialize(v);
 }
 
 #endif

@@ -1,0 +1,137 @@
+//! Core specialization (D ch. 6): `evenkeel/specialize.h` and `evenkeel/wide_phase.h`.
+
+/// What specialization knows of a task: `enum ek_task_kind`.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskKind {
+    /// Specialization does not concern the task.
+    #[default]
+    Default = 0,
+    /// The task uses no 512-bit registers now.
+    Narrow = 1,
+    /// The task uses 512-bit registers, and runs on wide cores alone.
+    Wide = 2,
+}
+
+/// When a core serves a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Rank {
+    /// Before tasks of the second rank.
+    First,
+    /// If no task of the first rank waits.
+    Second,
+    /// Never.
+    Never,
+}
+
+/// Runnable tasks, running ones with them, and cores, by kind: `struct ek_kinds`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Kinds {
+    /// Wide tasks.
+    pub wide_tasks: u32,
+    /// Narrow tasks.
+    pub narrow_tasks: u32,
+    /// Cores that run any task, wide ones first.
+    pub wide_cores: u32,
+    /// Cores that never run wide tasks.
+    pub narrow_cores: u32,
+}
+
+const _: () = assert!(size_of::<Kinds>() == 16);
+
+impl Kinds {
+    /// Whether a narrow core becomes wide. `narrow_cpu_idles`: some narrow core has an idle CPU.
+    #[must_use]
+    pub fn adds(&self, narrow_cpu_idles: bool) -> bool {
+        ekp_specialize_adds(self, narrow_cpu_idles.into()) != 0
+    }
+
+    /// Whether a wide core becomes narrow.
+    #[must_use]
+    pub fn removes(&self) -> bool {
+        ekp_specialize_removes(self) != 0
+    }
+}
+
+/// Whether any core may change its kind now, after the last change of any core.
+#[must_use]
+pub fn may_change_cores(now_ns: u64, changed_ns: u64) -> bool {
+    ekp_specialize_may_change(now_ns, changed_ns) != 0
+}
+
+/// When a core of a kind serves a task of a kind.
+#[must_use]
+pub fn rank(core_is_wide: bool, task: TaskKind) -> Rank {
+    match ekp_specialize_rank(core_is_wide.into(), task as u32) {
+        0 => Rank::First,
+        1 => Rank::Second,
+        _ => Rank::Never,
+    }
+}
+
+/// CPU time after which a wide phase ends without a system call.
+pub const WIDE_PHASE_TIMEOUT_NS: u64 = 10_000_000;
+
+/// The phases of a task: `struct ek_wide_phase`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WidePhase {
+    /// CPU time since the phase that now is began.
+    pub ran_ns: u64,
+    /// Average of 1 for a short narrow phase, and 0 for a longer one, in 2^-16.
+    pub short_q16: u32,
+    /// 1 in a wide phase, else 0.
+    pub is_wide: u32,
+}
+
+const _: () = assert!(size_of::<WidePhase>() == 16);
+
+impl WidePhase {
+    /// Whether the wide phase goes on, as far as is known.
+    #[must_use]
+    pub fn is_wide(&self) -> bool {
+        self.is_wide != 0
+    }
+
+    /// The task ran for `time_ns`.
+    pub fn ran(&mut self, time_ns: u64) {
+        ekp_wide_phase_ran(self, time_ns);
+    }
+
+    /// The task became wide.
+    pub fn begins(&mut self) {
+        ekp_wide_phase_begins(self);
+    }
+
+    /// The task became narrow.
+    pub fn ends(&mut self) {
+        ekp_wide_phase_ends(self);
+    }
+
+    /// Whether a system call ends the wide phase. `keeps_short`: not if narrow phases are short.
+    #[must_use]
+    pub fn ends_by_call(&self, keeps_short: bool) -> bool {
+        ekp_wide_phase_ends_by_call(self, keeps_short.into()) != 0
+    }
+
+    /// CPU time until the wide phase ends without a system call.
+    #[must_use]
+    pub fn left_ns(&self, timeout_ns: u64) -> u64 {
+        ekp_wide_phase_left_ns(self, timeout_ns)
+    }
+}
+
+unsafe extern "C" {
+    // References: valid for the call; C keeps none of them, and every bit pattern of the
+    // structs is a value.
+    safe fn ekp_specialize_may_change(now_ns: u64, changed_ns: u64) -> u32;
+    safe fn ekp_specialize_adds(kinds: &Kinds, narrow_cpu_idles: u32) -> u32;
+    safe fn ekp_specialize_removes(kinds: &Kinds) -> u32;
+    safe fn ekp_specialize_rank(core_is_wide: u32, task_kind: u32) -> u32;
+    safe fn ekp_wide_phase_ran(phase: &mut WidePhase, time_ns: u64);
+    safe fn ekp_wide_phase_begins(phase: &mut WidePhase);
+    safe fn ekp_wide_phase_ends(phase: &mut WidePhase);
+    safe fn ekp_wide_phase_ends_by_call(phase: &WidePhase, keeps_short: u32) -> u32;
+    safe fn ekp_wide_phase_left_ns(phase: &WidePhase, timeout_ns: u64) -> u64;
+}

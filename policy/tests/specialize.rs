@@ -1,0 +1,136 @@
+//! Core specialization (D 6.2): which cores are wide, which tasks they serve, when a wide phase
+//! ends.
+
+use policy::{Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank};
+use proptest::prelude::*;
+
+const MS: u64 = 1_000_000;
+
+fn kinds(wide_tasks: u32, narrow_tasks: u32, wide_cores: u32, narrow_cores: u32) -> Kinds {
+    Kinds { wide_tasks, narrow_tasks, wide_cores, narrow_cores }
+}
+
+#[test]
+fn a_wide_core_is_added_where_wide_tasks_have_the_higher_load() {
+    // 8 / 4 = 2 against 12 / 12 = 1.
+    assert!(kinds(8, 12, 4, 12).adds(false));
+    // 4 / 4 = 12 / 12: equal loads are fair.
+    assert!(!kinds(4, 12, 4, 12).adds(false));
+    assert!(kinds(4, 12, 4, 12).adds(true), "a narrow core has an idle CPU");
+    assert!(!kinds(0, 12, 4, 12).adds(true), "no task needs a wide core");
+    assert!(!kinds(99, 1, 15, 1).adds(true), "the last narrow core stays narrow");
+}
+
+#[test]
+fn a_wide_core_is_removed_where_wide_tasks_would_keep_the_lower_load() {
+    // 2 / 4 against 20 / 12: with three wide cores 2 / 3 against 20 / 13.
+    assert!(kinds(2, 20, 4, 12).removes());
+    // 4 / 3 would be above 16 / 13.
+    assert!(!kinds(4, 16, 4, 12).removes());
+    assert!(!kinds(0, 99, 1, 15).removes(), "the last wide core stays wide");
+}
+
+#[test]
+fn cores_change_at_most_every_20_ms() {
+    assert!(!may_change_cores(120 * MS, 100 * MS));
+    assert!(may_change_cores(120 * MS + 1, 100 * MS));
+}
+
+#[test]
+fn a_narrow_core_never_runs_a_wide_task_and_a_wide_one_runs_narrow_tasks_last() {
+    use TaskKind::{Default, Narrow, Wide};
+    let ranks = |core| [Default, Narrow, Wide].map(|task| rank(core, task));
+    assert_eq!(ranks(true), [Rank::First, Rank::Second, Rank::First]);
+    assert_eq!(ranks(false), [Rank::First, Rank::First, Rank::Never]);
+}
+
+#[test]
+fn a_system_call_ends_a_wide_phase_unless_most_narrow_phases_were_short() {
+    let mut phase = WidePhase::default();
+    let mut ended = Vec::new();
+    for _ in 0..8 {
+        phase.ran(20_000);
+        phase.begins();
+        phase.ran(5_000);
+        ended.push(phase.ends_by_call(true));
+        phase.ends();
+    }
+    // By eighths the average passes one half with the sixth short phase.
+    assert_eq!(ended, [true, true, true, true, true, false, false, false]);
+    phase.begins();
+    assert!(phase.ends_by_call(false), "without the rule every call ends it");
+}
+
+#[test]
+fn long_narrow_phases_lift_the_rule_again() {
+    let mut phase = WidePhase { short_q16: 65_536, ..WidePhase::default() };
+    let mut ended = Vec::new();
+    for _ in 0..6 {
+        phase.ran(100_000);
+        phase.begins();
+        ended.push(phase.ends_by_call(true));
+        phase.ends();
+    }
+    assert_eq!(ended, [false, false, false, false, false, true]);
+}
+
+#[test]
+fn after_the_timeout_the_phase_ends_in_any_case() {
+    let mut phase = WidePhase::default();
+    phase.begins();
+    phase.ran(9 * MS);
+    assert_eq!(phase.left_ns(WIDE_PHASE_TIMEOUT_NS), MS);
+    phase.ran(2 * MS);
+    assert_eq!(phase.left_ns(WIDE_PHASE_TIMEOUT_NS), 0);
+}
+
+proptest! {
+    /// Whatever the numbers of tasks are, a core that was just added is not removed, and neither
+    /// kind of core ever runs out: the two rules do not fight.
+    #[test]
+    fn adding_and_removing_agree(
+        wide_tasks in 0_u32..300,
+        narrow_tasks in 0_u32..300,
+        cores in 2_u32..129,
+        wide in any::<prop::sample::Index>(),
+    ) {
+        let wide_cores = 1 + wide.index(cores as usize - 1) as u32;
+        let now = kinds(wide_tasks, narrow_tasks, wide_cores, cores - wide_cores);
+        if now.adds(false) {
+            prop_assert!(now.narrow_cores > 1);
+            let then = kinds(wide_tasks, narrow_tasks, wide_cores + 1, now.narrow_cores - 1);
+            prop_assert!(!then.removes());
+        }
+        if now.removes() {
+            prop_assert!(now.wide_cores > 1);
+            let then = kinds(wide_tasks, narrow_tasks, wide_cores - 1, now.narrow_cores + 1);
+            prop_assert!(!then.adds(false));
+        }
+    }
+
+    /// At rest, loads differ by less than what one core changes.
+    #[test]
+    fn the_rules_settle_where_loads_are_nearest(
+        wide_tasks in 1_u32..200,
+        narrow_tasks in 1_u32..200,
+        cores in 2_u32..65,
+    ) {
+        let mut now = kinds(wide_tasks, narrow_tasks, 1, cores - 1);
+        for _ in 0..2 * cores {
+            if now.adds(false) {
+                now = kinds(wide_tasks, narrow_tasks, now.wide_cores + 1, now.narrow_cores - 1);
+            } else if now.removes() {
+                now = kinds(wide_tasks, narrow_tasks, now.wide_cores - 1, now.narrow_cores + 1);
+            }
+        }
+        prop_assert!(!now.adds(false) && !now.removes(), "{now:?}");
+        let load = |tasks: u32, cores: u32| f64::from(tasks) / f64::from(cores);
+        if now.narrow_cores > 1 {
+            prop_assert!(load(wide_tasks, now.wide_cores) <= load(narrow_tasks, now.narrow_cores));
+        }
+        if now.wide_cores > 1 {
+            let fewer = load(wide_tasks, now.wide_cores - 1);
+            prop_assert!(fewer >= load(narrow_tasks, now.narrow_cores + 1));
+        }
+    }
+}
