@@ -5,11 +5,13 @@ use clap::{Args, ValueEnum};
 use cpu_model::CpuModel;
 use simulator::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
-    Scheduler, SensorFaults, SensorSet,
+    Scheduler, SensorFaults, SensorSet, Specialization,
 };
 
 use crate::machine;
-use crate::settings::{Kernel, Newcomers, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing};
+use crate::settings::{
+    Kernel, Newcomers, PhaseEnd, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing, WideCores,
+};
 
 /// More than a run of an hour has; a run beyond this limit is a mistake in its limits.
 const EVENTS_MAX: u64 = 10_000_000_000;
@@ -84,6 +86,9 @@ pub const SCHEDULERS: [&str; 7] =
 /// Schedulers that the dissertation discusses and refuses (D 7.3); only for comparison.
 const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 
+/// Schedulers that avoid losses, and give nothing back.
+pub const AVOIDING: [&str; 1] = ["specialize"];
+
 /// The kernel scheduler's own source, run by the simulator.
 const FROM_THE_KERNEL: [&str; 4] =
     ["scx:fair", "scx:fair-relative", "scx:fair-isolation", "scx:even"];
@@ -118,6 +123,7 @@ impl RunOptions {
                 },
                 interactive: set.interactive == 1,
             },
+            "specialize" => Scheduler::Specialize(self.specialization()),
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
             "fair-isolation" => fair(Compensation::Isolation),
@@ -143,13 +149,31 @@ impl RunOptions {
                 name.replace("airing", "forced-switch-out")
             ),
             _ => bail!(
-                "--scheduler: {name:?} is not one of {}, {}, {}, {}",
+                "--scheduler: {name:?} is not one of {}, {}, {}, {}, {}",
                 SCHEDULERS.join(", "),
+                AVOIDING.join(", "),
                 TO_COMPARE_WITH.join(", "),
                 EvenParts::ABLATIONS.map(|(part, _)| part).join(", "),
                 FROM_THE_KERNEL.join(", ")
             ),
         })
+    }
+
+    /// How core specialization confines wide tasks, with these options.
+    fn specialization(&self) -> Specialization {
+        let set = &self.set.simulation;
+        Specialization {
+            wide_cores: match set.wide_cores {
+                WideCores::Auto => None,
+                WideCores::Fixed(cores) => Some(cores),
+            },
+            phase_end: match set.wide_phase_end {
+                PhaseEnd::SystemCall => simulator::PhaseEnd::SystemCall,
+                PhaseEnd::Timeout => simulator::PhaseEnd::Timeout,
+                PhaseEnd::RenewedTimeout => simulator::PhaseEnd::RenewedTimeout,
+            },
+            keeps_short_phases: set.keep_short_phases,
+        }
     }
 
     /// A scheduler with one virtual time for all CPUs, with these options.
@@ -223,6 +247,7 @@ impl RunOptions {
             || set.queues != QueueGroups::Global
             || set.newcomers.is_some()
             || set.interactive != 1
+            || self.specialization() != Specialization::PUBLISHED
     }
 
     /// The CPU of that name or file, with these options.

@@ -21,7 +21,9 @@ use scenarios::Scenario;
 pub use list::list;
 pub use replay::Replay;
 pub use results::{Results, Shown};
-pub use simulation::{Kernel, Newcomers, QueueGroups, SMT_SHARE_PERMILLE, Sharing, Simulation};
+pub use simulation::{
+    Kernel, Newcomers, PhaseEnd, QueueGroups, SMT_SHARE_PERMILLE, Sharing, Simulation, WideCores,
+};
 
 use faults::FaultOptions;
 

@@ -992,6 +992,14 @@ static void prove_ek_wide_phase_left_ns(void)
 	ek_wide_phase_left_ns(&phase, timeout_ns);
 }
 
+static void prove_ek_wide_phase_times_out(void)
+{
+	struct ek_wide_phase phase = any_ek_wide_phase;
+	u32 renews = any_u32;
+
+	ek_wide_phase_times_out(&phase, renews);
+}
+
 int main(void)
 {
 	prove_ek_active_row();
@@ -1102,5 +1110,6 @@ int main(void)
 	prove_ek_wide_phase_ends();
 	prove_ek_wide_phase_ends_by_call();
 	prove_ek_wide_phase_left_ns();
+	prove_ek_wide_phase_times_out();
 	return 0;
 }

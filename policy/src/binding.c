@@ -491,3 +491,9 @@ u64 ekp_wide_phase_left_ns(const struct ek_wide_phase *phase, u64 timeout_ns)
 {
 	return ek_wide_phase_left_ns(phase, timeout_ns);
 }
+
+void ekp_wide_phase_times_out(struct ek_wide_phase *phase, u32 renews);
+void ekp_wide_phase_times_out(struct ek_wide_phase *phase, u32 renews)
+{
+	ek_wide_phase_times_out(phase, renews);
+}

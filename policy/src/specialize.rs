@@ -115,7 +115,12 @@ impl WidePhase {
         ekp_wide_phase_ends_by_call(self, keeps_short.into()) != 0
     }
 
-    /// CPU time until the wide phase ends without a system call.
+    /// The timeout of the wide phase is over; `renews`: it begins anew.
+    pub fn times_out(&mut self, renews: bool) {
+        ekp_wide_phase_times_out(self, renews.into());
+    }
+
+    /// CPU time until the timeout of the wide phase.
     #[must_use]
     pub fn left_ns(&self, timeout_ns: u64) -> u64 {
         ekp_wide_phase_left_ns(self, timeout_ns)
@@ -133,5 +138,6 @@ unsafe extern "C" {
     safe fn ekp_wide_phase_begins(phase: &mut WidePhase);
     safe fn ekp_wide_phase_ends(phase: &mut WidePhase);
     safe fn ekp_wide_phase_ends_by_call(phase: &WidePhase, keeps_short: u32) -> u32;
+    safe fn ekp_wide_phase_times_out(phase: &mut WidePhase, renews: u32);
     safe fn ekp_wide_phase_left_ns(phase: &WidePhase, timeout_ns: u64) -> u64;
 }

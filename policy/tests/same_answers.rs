@@ -18,7 +18,7 @@ use policy::{
     Mode, Rates, Shares, SiblingLevels, Slice, TaskKind, Tests, TurboRow, Users, WidePhase,
 };
 
-const ANSWERS: usize = 91;
+const ANSWERS: usize = 92;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -302,7 +302,7 @@ fn answer_alone(v: &Vector) -> [u64; 3] {
     [all.alone_ns.wrapping_add(all.ran_ns), leader.lead_ns, leader.leads().into()]
 }
 
-fn answer_specialize(v: &Vector) -> [u64; 9] {
+fn answer_specialize(v: &Vector) -> [u64; 10] {
     let kinds = Kinds { wide_tasks: v.x, narrow_tasks: v.y, wide_cores: v.z, narrow_cores: v.w };
     let kind = [TaskKind::Default, TaskKind::Narrow, TaskKind::Wide, TaskKind::Default];
     let mut phase = WidePhase { ran_ns: v.a, short_q16: v.x, is_wide: v.y & 1 };
@@ -311,6 +311,8 @@ fn answer_specialize(v: &Vector) -> [u64; 9] {
     let left_ns = phase.left_ns(v.c);
     phase.begins();
     let short_q16 = phase.short_q16;
+    phase.times_out(v.w & 1 != 0);
+    let is_renewed = phase.is_wide();
     phase.ends();
     [
         policy::may_change_cores(v.a, v.b).into(),
@@ -322,6 +324,7 @@ fn answer_specialize(v: &Vector) -> [u64; 9] {
         short_q16.into(),
         phase.ran_ns,
         phase.is_wide().into(),
+        is_renewed.into(),
     ]
 }
 

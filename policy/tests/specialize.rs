@@ -82,6 +82,10 @@ fn after_the_timeout_the_phase_ends_in_any_case() {
     assert_eq!(phase.left_ns(WIDE_PHASE_TIMEOUT_NS), MS);
     phase.ran(2 * MS);
     assert_eq!(phase.left_ns(WIDE_PHASE_TIMEOUT_NS), 0);
+    phase.times_out(true);
+    assert!(phase.is_wide() && phase.left_ns(WIDE_PHASE_TIMEOUT_NS) == WIDE_PHASE_TIMEOUT_NS);
+    phase.times_out(false);
+    assert!(!phase.is_wide());
 }
 
 proptest! {

@@ -185,6 +185,7 @@ impl Run<'_> {
             | Step::Sleep(_)
             | Step::Interrupt { .. }
             | Step::Timer { .. }
+            | Step::SystemCall
             | Step::Loop { .. } => true,
         }
     }

@@ -8,7 +8,7 @@ use crate::number::Number;
 
 /// Kinds of phases, for errors.
 const KINDS: &str = concat!(
-    "compute, sleep, barrier, lock, unlock, wait, wake, wake_others, ",
+    "compute, sleep, system_call, barrier, lock, unlock, wait, wake, wake_others, ",
     "repeat, forever, first, others"
 );
 
@@ -30,6 +30,8 @@ pub(crate) enum Kind {
         period_us: f64,
         absolute: bool,
     },
+    /// A system call that returns at once.
+    SystemCall,
     Barrier(String),
     Lock(String),
     Unlock(String),
@@ -130,6 +132,7 @@ fn read_phase(value: &Value, own: &Defaults) -> Result<Phase, ScenarioError> {
             fields.finish()?;
             Kind::Sleep(us, spread)
         }
+        "system_call" => read_system_call(&body)?,
         "barrier" => Kind::Barrier(body.name()?),
         "lock" => Kind::Lock(body.name()?),
         "unlock" => Kind::Unlock(body.name()?),
@@ -153,6 +156,13 @@ fn read_repeat(mut fields: Fields, own: &Defaults) -> Result<Kind, ScenarioError
     let phases = read_phases(&fields.need("phases", "a list of phases")?, own)?;
     fields.finish()?;
     Ok(Kind::Repeat { times, phases })
+}
+
+fn read_system_call(body: &Value) -> Result<Kind, ScenarioError> {
+    if body.boolean()? {
+        return Ok(Kind::SystemCall);
+    }
+    Err(body.error("`system_call = true`, or no such phase"))
 }
 
 fn read_forever(body: &Value, own: &Defaults) -> Result<Kind, ScenarioError> {

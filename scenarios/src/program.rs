@@ -203,6 +203,7 @@ impl<'s> Program<'_, 's> {
                     let period_ns = (period_us * 1e3).round().max(1.0) as u64;
                     self.push(Step::Timer { timer, period_ns, absolute }, place)?;
                 }
+                Kind::SystemCall => self.push(Step::SystemCall, place)?,
                 Kind::Barrier(name) => self.sync(Sync::Barrier, name, Step::Barrier, place)?,
                 Kind::Lock(name) => self.sync(Sync::Lock, name, Step::Lock, place)?,
                 Kind::Unlock(name) => self.sync(Sync::Lock, name, Step::Unlock, place)?,

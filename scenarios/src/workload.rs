@@ -152,6 +152,8 @@ pub enum Step {
     Fork(u32),
     /// Take one from semaphore i, after waiting in order of arrival if necessary.
     Wait(u32),
+    /// Call the kernel, and go on. Steps that sleep, wait or wake call it as well.
+    SystemCall,
     /// Go back to step `to` until the loop has run `times` times in all;
     /// the count starts anew when the loop is entered again.
     Loop {

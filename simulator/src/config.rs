@@ -14,6 +14,8 @@ pub enum Scheduler {
         /// Whether every queue is looked at on each pick.
         interactive: bool,
     },
+    /// MuQSS with queues for each kind of task: wide tasks run on wide cores alone (D ch. 6).
+    Specialize(Specialization),
     /// First come, first served from one queue; nothing preempts. No kernel does this: the
     /// deliberately wrong model shows which figures can tell schedulers apart.
     Fifo,
@@ -38,6 +40,7 @@ impl Scheduler {
             Self::Cfs(_) => "cfs",
             Self::Eevdf(_) => "eevdf",
             Self::Muqss { .. } => "muqss",
+            Self::Specialize(_) => "specialize",
             Self::Fifo => "fifo",
             Self::Fair { compensation: Compensation::None, .. } => "fair",
             Self::Fair { compensation: Compensation::Relative, .. } => "fair-relative",
@@ -58,7 +61,11 @@ impl Scheduler {
         match self {
             Self::Fair { compensation, .. } => *compensation != Compensation::None,
             Self::Scx(mode) => *mode != KernelMode::Fair,
-            Self::Cfs(_) | Self::Eevdf(_) | Self::Muqss { .. } | Self::Fifo => false,
+            Self::Cfs(_)
+            | Self::Eevdf(_)
+            | Self::Muqss { .. }
+            | Self::Specialize(_)
+            | Self::Fifo => false,
         }
     }
 }
@@ -92,6 +99,34 @@ pub enum RqSharing {
     Mc,
     /// One for all.
     All,
+}
+
+/// How core specialization confines wide tasks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Specialization {
+    /// How many cores are wide; `None`: as many as the loads ask for (D 6.2.2).
+    pub wide_cores: Option<u32>,
+    /// What ends a wide phase.
+    pub phase_end: PhaseEnd,
+    /// Whether a task stays wide at system calls if its recent narrow phases were short (D 6.2.4).
+    pub keeps_short_phases: bool,
+}
+
+impl Specialization {
+    /// The rules of the dissertation.
+    pub const PUBLISHED: Self =
+        Self { wide_cores: None, phase_end: PhaseEnd::SystemCall, keeps_short_phases: true };
+}
+
+/// What ends the wide phase of a task (D Fig. 6.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseEnd {
+    /// Any system call; else the timeout.
+    SystemCall,
+    /// The timeout alone.
+    Timeout,
+    /// The timeout, unless the task used wide registers meanwhile.
+    RenewedTimeout,
 }
 
 /// How `fair` compensates time lost to the licenses of other tasks.

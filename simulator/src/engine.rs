@@ -15,7 +15,7 @@ use crate::error::SimError;
 use crate::outcome::{Outcome, PolicyRecord, Renewal};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Wake};
-use crate::sensors::{Place, Sensors};
+use crate::sensors::{self, Place, Sensors};
 use crate::task::{self, Next, Slice, State, Stop};
 use crate::timers::{NEVER, Timer};
 use crate::world::World;
@@ -277,6 +277,10 @@ impl<S: Scheduler> Engine<'_, S> {
         let woken = Wake::Woken(By::Task { cpu, sync: false });
         for _ in 0..STEPS_AT_ONCE_MAX {
             let next = self.world.tasks[task].advance(self.world.model, self.world.now_ns);
+            if self.calls_kernel(next) {
+                self.scheduler.system_call(&self.world, cpu, task);
+                self.follow_scheduler();
+            }
             match next {
                 Next::Compute => {
                     if self.world.tasks[task].work_left > 0 {
@@ -337,11 +341,25 @@ impl<S: Scheduler> Engine<'_, S> {
                     }
                     *count -= 1;
                 }
+                Next::SystemCall => {}
                 Next::End => return Ok(Some(Stop::Ended)),
             }
         }
         let thread = self.workload.threads[task].name.clone();
         Err(SimError::Livelock { thread, at_ns: self.world.now_ns })
+    }
+
+    /// Whether a step is a system call: steps that neither sleep nor wait nor wake are none.
+    fn calls_kernel(&self, next: Next) -> bool {
+        match next {
+            Next::Compute | Next::End => false,
+            Next::Sleep { ns, .. } => ns > 0,
+            Next::Lock(index) => self.locks[index].0.is_some(),
+            Next::Unlock(index) => !self.locks[index].1.is_empty(),
+            Next::Wake { semaphore, sync } => sync || !self.semaphores[semaphore].1.is_empty(),
+            Next::Wait(index) => self.semaphores[index].0 == 0,
+            Next::Barrier(_) | Next::Fork(_) | Next::SystemCall => true,
+        }
     }
 
     /// A compute step with work begins on a CPU.
@@ -367,6 +385,19 @@ impl<S: Scheduler> Engine<'_, S> {
         if self.sensors.traps(cpu) {
             self.add_overhead(task, cpu, widened * self.world.config.costs.trap_ns);
         }
+        self.ask_for_widest(task, cpu);
+    }
+
+    /// Lets the scheduler forbid the widest registers on a CPU: then their use faults.
+    fn ask_for_widest(&mut self, task: usize, cpu: usize) {
+        let class = self.world.tasks[task].phase.work.class;
+        if self.sensors.width_needed(class) < sensors::WIDEST {
+            return;
+        }
+        if self.scheduler.uses_widest(&self.world, cpu, task) {
+            self.add_overhead(task, cpu, self.world.config.costs.trap_ns);
+        }
+        self.follow_scheduler();
     }
 
     /// Notes wide registers used in the slice, and by how many widths they exceed those before.
@@ -463,6 +494,7 @@ impl<S: Scheduler> Engine<'_, S> {
             self.sensors.started(cpu, task, self.world.now_ns);
             // A slice that follows another of the same task: no switch, no new trap.
             self.note_registers(task, cpu);
+            self.ask_for_widest(task, cpu);
             self.note_renewal(task);
             return;
         }
@@ -556,6 +588,7 @@ impl<S: Scheduler> Engine<'_, S> {
             self.world.close(cpu);
         }
         let losses = self.losses();
+        let specialization = self.scheduler.specialization(self.world.now_ns);
         let world = self.world;
         let now_ns = world.now_ns;
         let ref_khz = world.model.turbo.ref_khz;
@@ -595,6 +628,7 @@ impl<S: Scheduler> Engine<'_, S> {
             history: world.recorder.map(|recorder| recorder.finish(now_ns, &cpu, facts)),
             renewals: self.renewals,
             policy_records: self.policy_records,
+            specialization,
         }
     }
 }

@@ -23,11 +23,13 @@ mod topology;
 mod world;
 
 pub use config::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Newcomers, Queues,
-    RqSharing, Scheduler, SensorFaults, SensorSet,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Newcomers,
+    PhaseEnd, Queues, RqSharing, Scheduler, SensorFaults, SensorSet, Specialization,
 };
 pub use error::SimError;
-pub use outcome::{Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, TaskOutcome};
+pub use outcome::{
+    Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome,
+};
 
 use cpu_model::CpuModel;
 use scenarios::Workload;
@@ -63,6 +65,9 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
             engine::run(cpu, workload, config, |world| {
                 Ok(Muqss::new(world, rq_sharing, interactive))
             })
+        }
+        Scheduler::Specialize(settings) => {
+            engine::run(cpu, workload, config, |world| Muqss::specialized(world, settings))
         }
         #[cfg(feature = "scx")]
         Scheduler::Scx(mode) => {

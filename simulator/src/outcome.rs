@@ -97,6 +97,23 @@ pub struct PolicyRecord {
     pub event: PolicyEvent,
 }
 
+/// Counts of core specialization.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SpecializationCounts {
+    /// Tasks that used the widest registers on a narrow core, and became wide.
+    pub faults: u64,
+    /// Tasks that became narrow again by a system call.
+    pub ended_by_call: u64,
+    /// Tasks that became narrow again by the timeout.
+    pub ended_by_timeout: u64,
+    /// Changes of the kind of a core.
+    pub core_changes: u64,
+    /// Slices of wide tasks on narrow cores: their affinity has no wide core.
+    pub misplaced_slices: u64,
+    /// Sum over wide cores of the time for which they were wide.
+    pub wide_core_ns: u64,
+}
+
 /// Everything one run yields. A function of workload, CPU, configuration and seed alone.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -128,6 +145,8 @@ pub struct Outcome {
     pub history: Option<History>,
     /// Ends of slices that the history does not show, in order; empty without a history.
     pub renewals: Vec<Renewal>,
+    /// Counts of core specialization, under a scheduler that has it.
+    pub specialization: Option<SpecializationCounts>,
     /// Events of the policy, in order. Empty without a history; only `fair` and the schedulers
     /// built on `fair` yield them.
     pub policy_records: Vec<PolicyRecord>,

@@ -13,11 +13,12 @@ pub(crate) mod percpu;
 pub(crate) mod scx;
 #[cfg(feature = "scx")]
 mod scx_sense;
+mod specialize;
 
 use trace::Event;
 
 use crate::error::SimError;
-use crate::outcome::PolicyEvent;
+use crate::outcome::{PolicyEvent, SpecializationCounts};
 use crate::recorder::tid;
 use crate::sensors::Observed;
 use crate::task::Stop;
@@ -125,6 +126,20 @@ pub(crate) trait Scheduler {
 
     /// The timer tick on a busy CPU; CPUs that must choose again are pushed.
     fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>);
+
+    /// The running task is about to use the widest registers. `true`: that faults, and the task has
+    /// not used them yet; where it must leave the CPU, [`Scheduler::reschedules`] names the CPU.
+    fn uses_widest(&mut self, _world: &World, _cpu: usize, _task: usize) -> bool {
+        false
+    }
+
+    /// The running task called the kernel, which a compute step never does.
+    fn system_call(&mut self, _world: &World, _cpu: usize, _task: usize) {}
+
+    /// Counts of core specialization so far, if the scheduler has it.
+    fn specialization(&self, _now_ns: u64) -> Option<SpecializationCounts> {
+        None
+    }
 
     /// More CPUs that must choose again, since the last time; pushed.
     fn reschedules(&mut self, _cpus: &mut Vec<usize>) {}

@@ -19,7 +19,7 @@ const XINUSE_512_PERMILLE: u32 = 25;
 /// The same for bit 2 and 256-bit code: .09 to .20 measured.
 const XINUSE_256_PERMILLE: u32 = 120;
 /// The width that a trap on XCR0 reports: one bit covers all EVEX registers.
-const WIDEST: u8 = 2;
+pub(crate) const WIDEST: u8 = 2;
 
 /// The policy's knowledge of the slice that just ended.
 #[derive(Clone, Copy, Debug)]
@@ -162,6 +162,12 @@ impl Sensors {
     /// The width of registers whose use shows while a task runs code of a class on a CPU.
     pub(crate) fn width_shown(&self, cpu: usize, class: Class) -> u8 {
         if self.faults.evex_strings && self.traps(cpu) { WIDEST } else { class.width() }
+    }
+
+    /// The width of registers that code of a class needs. String functions of the C library may
+    /// need the widest, in any code.
+    pub(crate) fn width_needed(&self, class: Class) -> u8 {
+        if self.faults.evex_strings { WIDEST } else { class.width() }
     }
 
     /// Whether the scheduler takes nothing but the time of a slice.

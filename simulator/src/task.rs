@@ -94,6 +94,7 @@ pub(crate) enum Next {
     },
     Fork(usize),
     Wait(usize),
+    SystemCall,
     End,
 }
 
@@ -266,6 +267,7 @@ impl Task {
                     Next::Sleep { ns: after_ns, on: Some(cpu as usize) }
                 }
                 Step::Wait(i) => Next::Wait(i as usize),
+                Step::SystemCall => Next::SystemCall,
             };
             self.position += 1;
             return next;

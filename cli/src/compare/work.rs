@@ -8,7 +8,7 @@ use scenarios::{Case, MachineDefaults, Scenario, Workload};
 
 use super::recording::Recording;
 use crate::files;
-use crate::run_options::{SCHEDULERS, Sensors};
+use crate::run_options::{AVOIDING, SCHEDULERS, Sensors};
 use crate::settings::{Settings, replay};
 
 /// The work of a comparison.
@@ -152,9 +152,10 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
     }
     ensure!(!files::is_packed(path), "{name}: a recording, no scenario: say --trace {name}");
     let scenario = Scenario::parse(&files::read_text(path)?, name)?;
+    let schedulers = [&SCHEDULERS[..], &AVOIDING].concat();
     for (index, claim) in scenario.claims.iter().enumerate() {
         for figure in claim.figures() {
-            one_of(name, index, "scheduler", &figure.scheduler, &SCHEDULERS)?;
+            one_of(name, index, "scheduler", &figure.scheduler, &schedulers)?;
             one_of(name, index, "sensors", &figure.sensors, &Sensors::names())?;
         }
     }

@@ -35,6 +35,19 @@ pub struct Simulation {
     )]
     pub interactive: u8,
 
+    /// Wide cores of specialize: as many as the loads ask for, or a fixed number
+    #[arg(long, default_value = "auto", value_name = "auto|N", value_parser = wide_cores)]
+    pub wide_cores: WideCores,
+
+    /// What ends the wide phase of a task under specialize
+    #[arg(long, value_enum, default_value_t = PhaseEnd::SystemCall)]
+    pub wide_phase_end: PhaseEnd,
+
+    /// Under specialize, system calls do not end wide phases of tasks whose recent narrow phases
+    /// were shorter than a migration is worth
+    #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
+    pub keep_short_phases: bool,
+
     /// CPUs that share a queue of the fair schedulers (scx:… have one for each last-level cache)
     #[arg(long, value_enum, default_value_t = QueueGroups::Global)]
     pub queues: QueueGroups,
@@ -111,6 +124,36 @@ pub enum Sharing {
     Smt,
     Mc,
     All,
+}
+
+/// How many cores are wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WideCores {
+    /// As many as the loads of both kinds of core ask for.
+    Auto,
+    /// Always so many.
+    Fixed(u32),
+}
+
+/// Reads how many cores are wide.
+fn wide_cores(text: &str) -> Result<WideCores, String> {
+    if text == "auto" {
+        return Ok(WideCores::Auto);
+    }
+    let is_count = |count: &u32| *count > 0;
+    let count = text.parse().ok().filter(is_count);
+    count.map(WideCores::Fixed).ok_or_else(|| "expected `auto` or a whole number from 1".into())
+}
+
+/// Ends of wide phases.
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PhaseEnd {
+    /// Any system call, and 10 ms of CPU time where a task calls none
+    SystemCall,
+    /// 10 ms of CPU time
+    Timeout,
+    /// 10 ms of CPU time without use of wide registers
+    RenewedTimeout,
 }
 
 /// Groups of CPUs with a common queue.

@@ -74,10 +74,22 @@ static inline u32 ek_wide_phase_ends_by_call(const struct ek_wide_phase *phase, 
 	return !keeps_short || phase->short_q16 <= EK_WIDE_PHASE_ONE_Q16 / 2;
 }
 
-/* CPU time until the wide phase ends without a system call. */
+/* CPU time until the timeout of the wide phase. */
 static inline u64 ek_wide_phase_left_ns(const struct ek_wide_phase *phase, u64 timeout_ns)
 {
 	return ek_sub(timeout_ns, phase->ran_ns);
+}
+
+/*
+ * The timeout of the wide phase is over. It ends the phase, or begins anew if the task
+ * used wide registers meanwhile (D Fig. 6.5b, after Li et al.).
+ */
+static inline void ek_wide_phase_times_out(struct ek_wide_phase *phase, u32 renews)
+{
+	if (!phase->is_wide)
+		return;
+	phase->is_wide = !!renews;
+	phase->ran_ns = 0;
 }
 
 _Static_assert(sizeof(struct ek_wide_phase) == 16, "Rust reads it");

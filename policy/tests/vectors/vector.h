@@ -30,7 +30,7 @@
 #include <evenkeel/weight.h>
 #include <evenkeel/wide_phase.h>
 
-#define ANSWERS 91
+#define ANSWERS 92
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -265,6 +265,8 @@ static inline void answer_specialize(struct vector *v)
 	v->answer[87] = ek_wide_phase_left_ns(&phase, v->c);
 	ek_wide_phase_begins(&phase);
 	v->answer[88] = phase.short_q16;
+	ek_wide_phase_times_out(&phase, v->w & 1);
+	v->answer[91] = phase.is_wide;
 	ek_wide_phase_ends(&phase);
 	v->answer[89] = phase.ran_ns;
 	v->answer[90] = phase.is_wide;

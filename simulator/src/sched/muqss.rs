@@ -5,15 +5,22 @@
 //! fail. Left out: `SMT_NICE`, which matters between different nice levels only, and
 //! real-time, batch and idle policies. CPUs at the same distance are visited upwards and
 //! around; MuQSS goes downwards from those in the upper half.
+//!
+//! With core specialization (D 6.3.2) each run queue exists once for each kind of task.
 
 mod near;
+mod specialized;
 
 use std::collections::BTreeSet;
 use std::ops::Range;
 
+use policy::{Rank, TaskKind};
+
 use self::near::Shape;
 use crate::config::RqSharing;
+use crate::outcome::SpecializationCounts;
 use crate::random::{Purpose, Stream, of_tasks};
+use crate::sched::specialize::Specialize;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
 use crate::task::Stop;
@@ -54,15 +61,42 @@ struct Task {
 /// Deadline, order of arrival, task.
 type Entry = (u64, u64, usize);
 
+/// The run queues of one kind of task.
+struct Queues {
+    /// By run queue.
+    entries: Vec<BTreeSet<Entry>>,
+    /// By run queue: its earliest deadline.
+    heads: WinnerTree,
+}
+
+impl Queues {
+    fn new(count: usize) -> Self {
+        Self { entries: vec![BTreeSet::new(); count], heads: WinnerTree::new(count) }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.heads.first().0 == NEVER
+    }
+
+    fn insert(&mut self, queue: usize, entry: Entry) {
+        self.entries[queue].insert(entry);
+        self.heads.set(queue, self.heads.get(queue).min(entry.0));
+    }
+
+    fn remove(&mut self, queue: usize, entry: Entry) {
+        self.entries[queue].remove(&entry);
+        let head = self.entries[queue].first().map_or(NEVER, |&(deadline_ns, ..)| deadline_ns);
+        self.heads.set(queue, head);
+    }
+}
+
 /// MuQSS.
 pub(crate) struct Muqss {
     sharing: RqSharing,
     interactive: bool,
     tasks: Vec<Task>,
-    /// By run queue.
-    queues: Vec<BTreeSet<Entry>>,
-    /// By run queue: its earliest deadline.
-    heads: WinnerTree,
+    /// By [`TaskKind`]; all tasks are default ones without specialization.
+    queues: [Queues; 3],
     /// By CPU: number of queued and running tasks (`rq_load`).
     load: WinnerTree,
     /// By CPU: how much before the end of time its task is due; the latest wins.
@@ -74,6 +108,9 @@ pub(crate) struct Muqss {
     orders: u64,
     /// By task: draws of the lengths of slices.
     draws: Vec<Stream>,
+    specialize: Option<Specialize>,
+    /// CPUs that must choose again.
+    kicked: Vec<usize>,
 }
 
 impl Muqss {
@@ -98,8 +135,7 @@ impl Muqss {
             sharing,
             interactive,
             tasks: world.tasks.iter().map(task).collect(),
-            queues: vec![BTreeSet::new(); shape.places()],
-            heads: WinnerTree::new(shape.places()),
+            queues: std::array::from_fn(|_| Queues::new(shape.places())),
             load,
             running: WinnerTree::new(topology.cpus),
             cpus: Shape::of_queues(topology, RqSharing::None),
@@ -107,7 +143,17 @@ impl Muqss {
             preempting: vec![None; topology.cpus],
             orders: 0,
             draws: of_tasks(world.config.seed, Purpose::Slice, &world.stream_numbers()),
+            specialize: None,
+            kicked: Vec::new(),
         }
+    }
+
+    fn kind_of(&self, world: &World, task: usize) -> TaskKind {
+        self.specialize.as_ref().map_or(TaskKind::Default, |it| it.kind_of(world, task))
+    }
+
+    fn rank(&self, world: &World, cpu: usize, task: usize) -> Rank {
+        self.specialize.as_ref().map_or(Rank::First, |it| it.rank(world, cpu, task))
     }
 
     fn queue_of(&self, topology: &Topology, cpu: usize) -> usize {
@@ -125,15 +171,13 @@ impl Muqss {
         let entity = &mut self.tasks[task];
         entity.cpu = cpu;
         let deadline_ns = entity.deadline_ns;
-        self.queues[queue].insert((deadline_ns, self.orders, task));
-        self.heads.set(queue, self.heads.get(queue).min(deadline_ns));
+        let kind = self.kind_of(world, task);
+        self.queues[kind as usize].insert(queue, (deadline_ns, self.orders, task));
         self.load.set(cpu, self.load.get(cpu) + 1);
     }
 
-    fn dequeue(&mut self, queue: usize, entry: Entry) {
-        self.queues[queue].remove(&entry);
-        let head = self.queues[queue].first().map_or(NEVER, |&(deadline_ns, ..)| deadline_ns);
-        self.heads.set(queue, head);
+    fn dequeue(&mut self, kind: TaskKind, queue: usize, entry: Entry) {
+        self.queues[kind as usize].remove(queue, entry);
         let from = self.tasks[entry.2].cpu;
         self.load.set(from, self.load.get(from) - 1);
     }
@@ -148,12 +192,11 @@ impl Muqss {
 
     /// `best_mask_cpu`: the idle CPU that ranks best for a task of `cpu`: itself, its core, its
     /// package, a package that idles, any. Of equals the last whose core idles, else the first.
-    fn best_idle(&self, world: &World, task: usize, cpu: usize) -> Option<usize> {
+    fn best_idle_of(&self, world: &World, mask: &Mask, cpu: usize) -> Option<usize> {
         if world.idle.is_empty() {
             return None;
         }
         let topology = &world.topology;
-        let mask = &world.affinities.masks[world.tasks[task].mask];
         if world.idle.contains(cpu) && mask.contains(cpu) {
             return Some(cpu);
         }
@@ -172,9 +215,23 @@ impl Muqss {
             .or_else(|| best_idle_within(world, mask, 0..topology.cpus))
     }
 
+    /// The best idle CPU for a task, which with specialization depends on its kind.
+    fn best_idle(&self, world: &World, task: usize, cpu: usize) -> Option<usize> {
+        let mask = &world.affinities.masks[world.tasks[task].mask];
+        let Some(specialize) = &self.specialize else {
+            return self.best_idle_of(world, mask, cpu);
+        };
+        let home = specialize.home(world, task);
+        let is_bound = specialize.kind_of(world, task) == TaskKind::Wide;
+        home.and_then(|home| self.best_idle_of(world, home, cpu))
+            .or_else(|| if is_bound { None } else { self.best_idle_of(world, mask, cpu) })
+    }
+
     /// `select_best_cpu` without idle CPUs: the nearest of the least loaded.
     fn least_loaded(&self, world: &World, task: usize) -> usize {
         let mask = &world.affinities.masks[world.tasks[task].mask];
+        let home = self.specialize.as_ref().and_then(|it| it.home(world, task));
+        let mask = home.filter(|home| !home.is_empty()).unwrap_or(mask);
         let own = self.tasks[task].cpu;
         let (least, _) = self.load.first();
         let most = world.tasks.len() as u64;
@@ -191,33 +248,47 @@ impl Muqss {
         let loaded =
             |cpu| self.interactive || cpu == near || self.load.get(cpu) > self.load.get(near);
         let limit = lateness(self.tasks[task].deadline_ns);
+        if self.specialize.is_some() {
+            let accept =
+                |cpu: usize| mask.contains(cpu) && self.is_before_running(world, cpu, task, limit);
+            return self.cpus.nearest_below(near, &self.running, NEVER, accept);
+        }
         let accept = |cpu: usize| mask.contains(cpu) && loaded(cpu);
         self.cpus.nearest_below(near, &self.running, limit, accept)
     }
 
-    /// `earliest_deadline_task`: the queue and entry to run next.
-    fn earliest(&self, world: &World, cpu: usize) -> Option<(usize, Entry)> {
-        let (least, _) = self.heads.first();
+    /// `earliest_deadline_task`: the queue and entry of a kind to run next.
+    fn earliest(&self, world: &World, cpu: usize, kind: TaskKind) -> Option<(usize, Entry)> {
+        let Queues { entries, heads } = &self.queues[kind as usize];
+        let (least, _) = heads.first();
+        if least == NEVER {
+            return None;
+        }
         let hinted = self.preempting[cpu].is_some_and(|task| self.tasks[task].deadline_ns > least);
         let all_may = world.affinities.masks.len() == 1;
         if !self.interactive || hinted || !all_may {
-            return self.earliest_by_visiting(world, cpu);
+            return self.earliest_by_visiting(world, cpu, kind);
         }
         // Then the visit would end with the first queue that has the least of all deadlines.
         let own = self.queue_of(&world.topology, cpu);
-        let queue =
-            self.shape.nearest_below(own, &self.heads, least.saturating_add(1), |_| true)?;
-        self.queues[queue].first().map(|&entry| (queue, entry))
+        let queue = self.shape.nearest_below(own, heads, least.saturating_add(1), |_| true)?;
+        entries[queue].first().map(|&entry| (queue, entry))
     }
 
-    fn earliest_by_visiting(&self, world: &World, cpu: usize) -> Option<(usize, Entry)> {
+    fn earliest_by_visiting(
+        &self,
+        world: &World,
+        cpu: usize,
+        kind: TaskKind,
+    ) -> Option<(usize, Entry)> {
+        let all_entries = &self.queues[kind as usize].entries;
         let topology = &world.topology;
         let own = self.queue_of(topology, cpu);
         let mut best: Option<(usize, Entry)> = None;
         let mut best_entries = 0;
         for queue in self.shape.nearest(own) {
             let local = queue == own;
-            let entries = self.queues[queue].len();
+            let entries = all_entries[queue].len();
             if !self.interactive {
                 if best.is_some() && !self.shape.is_same_package(queue, own) {
                     break;
@@ -226,7 +297,7 @@ impl Muqss {
                     continue;
                 }
             }
-            for &entry in &self.queues[queue] {
+            for &entry in &all_entries[queue] {
                 if best.is_some_and(|(_, (key, ..))| entry.0 >= key) {
                     break;
                 }
@@ -278,6 +349,10 @@ impl Scheduler for Muqss {
             self.tasks[task].left_ns /= 2;
             self.tasks[task].known = true;
         }
+        if let Some(specialize) = &mut self.specialize {
+            let by_cpu = if let Wake::New { by_cpu } = wake { by_cpu } else { None };
+            specialize.wakes(task, by_cpu.and_then(|cpu| world.cpus[cpu].running));
+        }
         let idle = self.best_idle(world, task, self.tasks[task].cpu);
         let cpu = idle.unwrap_or_else(|| self.least_loaded(world, task));
         self.enqueue(world, task, cpu);
@@ -306,22 +381,50 @@ impl Scheduler for Muqss {
         }
         self.load.set(cpu, self.load.get(cpu) - 1);
         self.running.set(cpu, NEVER);
+        self.stop_specialized(world, task, stop);
         if stop == Stop::Preempted {
             self.enqueue(world, task, cpu);
+            self.find_place_for(world, cpu, task);
         }
         Charged::default()
     }
 
     fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
-        let earliest = self.earliest(world, cpu);
+        let kind_and_entry = if self.specialize.is_some() {
+            self.earliest_specialized(world, cpu)
+        } else {
+            let earliest = self.earliest(world, cpu, TaskKind::Default);
+            earliest.map(|(queue, entry)| (TaskKind::Default, queue, entry))
+        };
         self.preempting[cpu] = None;
-        let (queue, entry) = earliest?;
-        self.dequeue(queue, entry);
+        let (kind, queue, entry) = kind_and_entry?;
+        self.dequeue(kind, queue, entry);
         let (deadline_ns, _, task) = entry;
         self.tasks[task].cpu = cpu;
         self.load.set(cpu, self.load.get(cpu) + 1);
         self.running.set(cpu, lateness(deadline_ns));
-        Some(Pick { task, slice_ns: Some(self.tasks[task].left_ns) })
+        let mut slice_ns = self.tasks[task].left_ns;
+        if let Some(specialize) = &mut self.specialize {
+            specialize.starts(world, cpu, task);
+            slice_ns = specialize.slice_ns(task, slice_ns);
+        }
+        Some(Pick { task, slice_ns: Some(slice_ns) })
+    }
+
+    fn uses_widest(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+        self.fault(world, cpu, task)
+    }
+
+    fn system_call(&mut self, world: &World, cpu: usize, task: usize) {
+        self.call_kernel(world, cpu, task);
+    }
+
+    fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
+        self.specialize.as_ref().map(|specialize| specialize.counts(now_ns))
+    }
+
+    fn reschedules(&mut self, cpus: &mut Vec<usize>) {
+        cpus.append(&mut self.kicked);
     }
 
     fn tick(&mut self, _world: &World, _cpu: usize, _reschedule: &mut Vec<usize>) {}

@@ -11,5 +11,6 @@ mod same_even;
 mod scx_even;
 mod sensors;
 mod shares;
+mod specialize;
 mod timers;
 mod traps;

@@ -1,0 +1,260 @@
+//! Core specialization (D 6.2): the kind of each core and task, and when they change.
+//!
+//! The headers `evenkeel/specialize.h` and `evenkeel/wide_phase.h` decide; this is what they have
+//! to know. Queues are the scheduler's. `docs/decisions/0038` has what D leaves open.
+
+use policy::{Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase};
+
+use crate::config::{PhaseEnd, Specialization};
+use crate::error::SimError;
+use crate::outcome::SpecializationCounts;
+use crate::topology::{Mask, Topology};
+use crate::world::World;
+
+#[derive(Clone, Copy, Debug)]
+struct Task {
+    /// Whether the task is wide, and since when.
+    phase: WidePhase,
+    /// Until when its CPU time is booked, while it runs.
+    booked_ns: u64,
+    /// Whether it used wide registers since its wide phase began or was renewed.
+    used_widest: bool,
+}
+
+/// The CPUs of an affinity mask by the kind of their core.
+#[derive(Clone, Debug)]
+struct Places {
+    wide: Mask,
+    narrow: Mask,
+}
+
+/// The kinds of all cores and tasks.
+pub(crate) struct Specialize {
+    settings: Specialization,
+    tasks: Vec<Task>,
+    /// By core.
+    is_wide: Vec<bool>,
+    /// By affinity mask.
+    places: Vec<Places>,
+    kinds: Kinds,
+    /// The last change of any core.
+    changed_ns: Option<u64>,
+    counts: SpecializationCounts,
+    /// Until when `counts.wide_core_ns` is booked.
+    booked_ns: u64,
+}
+
+impl Specialize {
+    /// All tasks are narrow, and so are all cores but the last ones.
+    pub(crate) fn new(world: &World, settings: Specialization) -> Result<Self, SimError> {
+        let cores = world.topology.cores as u32;
+        let wide_cores = settings.wide_cores.unwrap_or(1);
+        if wide_cores == 0 || (wide_cores >= cores && cores > 1) {
+            return Err(SimError::Machine(format!(
+                "{wide_cores} wide cores; of the machine's {cores} cores at least one is wide and \
+                 one is narrow"
+            )));
+        }
+        let narrow_cores = cores.saturating_sub(wide_cores);
+        let task = Task { phase: WidePhase::default(), booked_ns: 0, used_widest: false };
+        let mut specialize = Self {
+            settings,
+            tasks: vec![task; world.tasks.len()],
+            is_wide: (0..cores).map(|core| core >= narrow_cores).collect(),
+            places: Vec::new(),
+            kinds: Kinds { wide_cores, narrow_cores, ..Kinds::default() },
+            changed_ns: None,
+            counts: SpecializationCounts::default(),
+            booked_ns: 0,
+        };
+        specialize.find_places(world);
+        Ok(specialize)
+    }
+
+    fn find_places(&mut self, world: &World) {
+        let places = |mask: &Mask| {
+            let of_kind = |is_wide: bool| {
+                let mut cpus = Mask::empty(world.topology.cpus);
+                let is_of_kind = |cpu: &usize| self.is_wide_cpu(&world.topology, *cpu) == is_wide;
+                mask.iter().filter(is_of_kind).for_each(|cpu| cpus.insert(cpu));
+                cpus
+            };
+            Places { wide: of_kind(true), narrow: of_kind(false) }
+        };
+        self.places = world.affinities.masks.iter().map(places).collect();
+    }
+
+    pub(crate) fn is_wide_cpu(&self, topology: &Topology, cpu: usize) -> bool {
+        self.is_wide[topology.core_of(cpu)]
+    }
+
+    /// The kind by which a task is queued: a wide task whose affinity has no wide CPU runs where
+    /// default tasks run, as it would starve otherwise.
+    pub(crate) fn kind_of(&self, world: &World, task: usize) -> TaskKind {
+        if !self.tasks[task].phase.is_wide() {
+            TaskKind::Narrow
+        } else if self.places[world.tasks[task].mask].wide.is_empty() {
+            TaskKind::Default
+        } else {
+            TaskKind::Wide
+        }
+    }
+
+    pub(crate) fn rank(&self, world: &World, cpu: usize, task: usize) -> Rank {
+        let kind = self.kind_of(world, task);
+        policy::rank(self.is_wide_cpu(&world.topology, cpu), kind)
+    }
+
+    /// The CPUs that are best for a task, before the other CPUs that it may use: narrow ones for a
+    /// narrow task. `None`: all that its affinity allows.
+    pub(crate) fn home(&self, world: &World, task: usize) -> Option<&Mask> {
+        let places = &self.places[world.tasks[task].mask];
+        match self.kind_of(world, task) {
+            TaskKind::Default => None,
+            TaskKind::Narrow => Some(&places.narrow),
+            TaskKind::Wide => Some(&places.wide),
+        }
+    }
+
+    /// A task became runnable; one that is new inherits from the task that forked it.
+    pub(crate) fn wakes(&mut self, task: usize, parent: Option<usize>) {
+        if let Some(parent) = parent {
+            self.tasks[task] = self.tasks[parent];
+            self.tasks[task].phase.ran_ns = 0;
+        }
+        *self.count(task) += 1;
+    }
+
+    /// A task is no longer runnable.
+    pub(crate) fn leaves(&mut self, task: usize) {
+        *self.count(task) -= 1;
+    }
+
+    fn count(&mut self, task: usize) -> &mut u32 {
+        if self.tasks[task].phase.is_wide() {
+            &mut self.kinds.wide_tasks
+        } else {
+            &mut self.kinds.narrow_tasks
+        }
+    }
+
+    /// Changes the phase of a runnable task.
+    fn change_phase(&mut self, task: usize, change: impl FnOnce(&mut WidePhase)) {
+        *self.count(task) -= 1;
+        change(&mut self.tasks[task].phase);
+        *self.count(task) += 1;
+    }
+
+    /// A CPU takes a task.
+    pub(crate) fn starts(&mut self, world: &World, cpu: usize, task: usize) {
+        self.tasks[task].booked_ns = world.now_ns;
+        let is_wide_cpu = self.is_wide_cpu(&world.topology, cpu);
+        if self.tasks[task].phase.is_wide() && !is_wide_cpu {
+            self.counts.misplaced_slices += 1;
+        }
+    }
+
+    /// Length of a slice that a timeout may cut short.
+    pub(crate) fn slice_ns(&self, task: usize, slice_ns: u64) -> u64 {
+        let phase = &self.tasks[task].phase;
+        if !phase.is_wide() {
+            return slice_ns;
+        }
+        slice_ns.min(phase.left_ns(WIDE_PHASE_TIMEOUT_NS).max(1))
+    }
+
+    /// The slice of a task ends.
+    pub(crate) fn stops(&mut self, now_ns: u64, task: usize) {
+        self.book(now_ns, task);
+        let renews_by_use = self.settings.phase_end == PhaseEnd::RenewedTimeout;
+        let phase = &self.tasks[task].phase;
+        if !phase.is_wide() || phase.left_ns(WIDE_PHASE_TIMEOUT_NS) > 0 {
+            return;
+        }
+        let renews = renews_by_use && std::mem::take(&mut self.tasks[task].used_widest);
+        self.change_phase(task, |phase| phase.times_out(renews));
+        self.counts.ended_by_timeout += u64::from(!renews);
+    }
+
+    fn book(&mut self, now_ns: u64, task: usize) {
+        let subject = &mut self.tasks[task];
+        subject.phase.ran(now_ns - subject.booked_ns);
+        subject.booked_ns = now_ns;
+    }
+
+    /// A running task is about to use the widest registers. `true`: that faults, and the task is
+    /// wide from now on.
+    pub(crate) fn faults(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+        let subject = &mut self.tasks[task];
+        subject.used_widest = true;
+        if subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
+            return false;
+        }
+        self.book(world.now_ns, task);
+        self.change_phase(task, WidePhase::begins);
+        self.counts.faults += 1;
+        true
+    }
+
+    /// A running task called the kernel. `true`: it is narrow from now on.
+    pub(crate) fn calls_kernel(&mut self, now_ns: u64, task: usize) -> bool {
+        let ends = self.settings.phase_end == PhaseEnd::SystemCall
+            && self.tasks[task].phase.ends_by_call(self.settings.keeps_short_phases);
+        if ends {
+            self.book(now_ns, task);
+            self.change_phase(task, WidePhase::ends);
+            self.counts.ended_by_call += 1;
+        }
+        ends
+    }
+
+    /// Whether some narrow core has an idle CPU.
+    pub(crate) fn narrow_cpu_idles(&self, world: &World) -> bool {
+        world.idle.iter().any(|cpu| !self.is_wide_cpu(&world.topology, cpu))
+    }
+
+    /// The narrow core of a CPU becomes wide, if the loads ask for that.
+    pub(crate) fn adds(&mut self, world: &World, cpu: usize, narrow_cpu_idles: bool) -> bool {
+        self.may_change(world.now_ns) && self.kinds.adds(narrow_cpu_idles) && {
+            self.change(world, cpu, true);
+            true
+        }
+    }
+
+    /// The wide core of a CPU becomes narrow, if the loads ask for that.
+    pub(crate) fn removes(&mut self, world: &World, cpu: usize) -> bool {
+        self.may_change(world.now_ns) && self.kinds.removes() && {
+            self.change(world, cpu, false);
+            true
+        }
+    }
+
+    fn may_change(&self, now_ns: u64) -> bool {
+        let may = |changed_ns| policy::may_change_cores(now_ns, changed_ns);
+        self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
+    }
+
+    fn change(&mut self, world: &World, cpu: usize, becomes_wide: bool) {
+        self.book_cores(world.now_ns);
+        self.changed_ns = Some(world.now_ns);
+        self.counts.core_changes += 1;
+        let Kinds { wide_cores, narrow_cores, .. } = &mut self.kinds;
+        let (to, from) =
+            if becomes_wide { (wide_cores, narrow_cores) } else { (narrow_cores, wide_cores) };
+        *to += 1;
+        *from -= 1;
+        self.is_wide[world.topology.core_of(cpu)] = becomes_wide;
+        self.find_places(world);
+    }
+
+    fn book_cores(&mut self, now_ns: u64) {
+        self.counts.wide_core_ns += (now_ns - self.booked_ns) * u64::from(self.kinds.wide_cores);
+        self.booked_ns = now_ns;
+    }
+
+    /// Counts until now.
+    pub(crate) fn counts(&self, now_ns: u64) -> SpecializationCounts {
+        let since_ns = (now_ns - self.booked_ns) * u64::from(self.kinds.wide_cores);
+        SpecializationCounts { wide_core_ns: self.counts.wide_core_ns + since_ns, ..self.counts }
+    }
+}
