@@ -9,6 +9,7 @@ use crate::attribution::{Attribution, LossEntry};
 use crate::claims::{Claimed, Published};
 use crate::format::{clean, counted, tenths};
 use crate::sample::{Replicates, ReportError};
+use crate::specialization::Specialization;
 
 /// Version of the JSON form.
 pub const SCHEMA: u32 = 1;
@@ -145,6 +146,9 @@ pub struct Run {
     pub simulated_s: f64,
     /// Timers that fired, likewise.
     pub events: u64,
+    /// How core specialization worked, under a scheduler that has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub specialization: Option<Specialization>,
     /// Share of busy core time at each license level.
     pub level_share_pct: Vec<f64>,
     /// From wake-up to the first instruction, foreground.

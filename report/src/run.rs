@@ -11,6 +11,7 @@ use crate::compare::Summed;
 use crate::comparison::{Run, Task, WakeLatency};
 use crate::metrics::{self, Slowdowns};
 use crate::sample::{Replicates, ReportError, Sample};
+use crate::specialization::Specialization;
 use crate::statistics::{ci95_half_width, mean};
 
 /// A sample and its control.
@@ -75,6 +76,10 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
         migrations: sum(|sample| sample.outcome.migrations),
         simulated_s: sum(|sample| sample.outcome.simulated_ns) as f64 / NS_PER_S,
         events: sum(|sample| sample.outcome.events),
+        specialization: Specialization::of(
+            pairs.iter().map(|pair| pair.0.sample.outcome.specialization),
+            sum(|sample| sample.outcome.simulated_ns),
+        ),
         level_share_pct: level_shares(pairs),
         wake_latency: quantiles(&histogram),
         wake_histogram_ns: histogram,

@@ -112,7 +112,11 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
         ]);
     }
     let heading = format!("\n{}: mean slowdown by scheduler", format::variant(background));
-    format!("{heading}\n{}", table.render(width, color))
+    let sentence = |run: &Run| Some(run.specialization.as_ref()?.sentence(&run.scheduler));
+    let with_background = comparison.compared().filter(|run| run.background == *background);
+    let notes: String =
+        with_background.filter_map(sentence).map(|sentence| wrap(&sentence, width)).collect();
+    format!("{heading}\n{}{notes}", table.render(width, color))
 }
 
 pub(crate) fn per_second(count: u64, run: &Run) -> String {
