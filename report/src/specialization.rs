@@ -55,7 +55,8 @@ impl Specialization {
             )
         };
         format!(
-            "{}: {:.1} wide cores in the mean, {} faults and {} changes of cores a second{misplaced}",
+            "{}: {:.1} wide cores in the mean, {} faults and {} changes of cores a \
+             second{misplaced}",
             format::clean(scheduler),
             self.wide_cores,
             format::short_count(self.faults_per_s),

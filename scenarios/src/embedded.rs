@@ -16,6 +16,8 @@ const FILES: &[(&str, &str, &str)] = embedded![
     "parsec-onednn-no-ht",
     "nginx-crypto",
     "nginx-crypto-no-ht",
+    "phase-changes",
+    "memory-bound-phases",
     "pingpong",
     "amx-inference",
     "light512",

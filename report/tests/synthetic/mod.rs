@@ -67,6 +67,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         history: None,
         renewals: Vec::new(),
         policy_records: Vec::new(),
+        specialization: None,
     }
 }
 

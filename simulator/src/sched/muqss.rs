@@ -265,7 +265,7 @@ impl Muqss {
             return None;
         }
         let hinted = self.preempting[cpu].is_some_and(|task| self.tasks[task].deadline_ns > least);
-        let all_may = world.affinities.masks.len() == 1;
+        let all_may = matches!(&world.affinities.masks[..], [mask] if mask.contains(cpu));
         if !self.interactive || hinted || !all_may {
             return self.earliest_by_visiting(world, cpu, kind);
         }

@@ -3,8 +3,8 @@
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
 use scenarios::{Machine, Workload};
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Newcomers, Outcome, Queues,
-    RqSharing, Scheduler, SensorFaults, SensorSet, SimError,
+    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Newcomers, Outcome, PhaseEnd,
+    Queues, RqSharing, Scheduler, SensorFaults, SensorSet, SimError, Specialization,
 };
 
 use crate::rng::Rng;
@@ -117,7 +117,7 @@ fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
 }
 
 /// Every second case is `fair`, which has most variants.
-/// One case in 16 is first come, first served.
+/// One case in 16 is first come, first served, and one has core specialization.
 fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let compensation = rng.pick(&COMPENSATIONS);
     let fair = Scheduler::Fair {
@@ -129,6 +129,15 @@ fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
     match rng.within(0, 7) {
         _ if seed % 16 == 15 => Scheduler::Fifo,
+        _ if seed % 16 == 14 => Scheduler::Specialize(Specialization {
+            wide_cores: None,
+            phase_end: rng.pick(&[
+                PhaseEnd::SystemCall,
+                PhaseEnd::Timeout,
+                PhaseEnd::RenewedTimeout,
+            ]),
+            keeps_short_phases: !rng.once_in(3),
+        }),
         0 => Scheduler::Cfs(rng.pick(&[CfsKernel::V5_9, CfsKernel::V6_1])),
         1 => Scheduler::Eevdf(EevdfKernel::V6_12),
         2 => Scheduler::Eevdf(EevdfKernel::V6_18),
