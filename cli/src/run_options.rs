@@ -86,8 +86,8 @@ pub const SCHEDULERS: [&str; 7] =
 /// Schedulers that the dissertation discusses and refuses (D 7.3); only for comparison.
 const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 
-/// Schedulers that avoid losses, and give nothing back.
-pub const AVOIDING: [&str; 1] = ["specialize"];
+/// Schedulers that avoid losses by core specialization.
+pub const AVOIDING: [&str; 2] = ["specialize", "fair-specialize"];
 
 /// The kernel scheduler's own source, run by the simulator.
 const FROM_THE_KERNEL: [&str; 4] =
@@ -124,6 +124,7 @@ impl RunOptions {
                 interactive: set.interactive == 1,
             },
             "specialize" => Scheduler::Specialize(self.specialization()),
+            "fair-specialize" => Scheduler::FairSpecialize(self.specialization()),
             "fair" => fair(Compensation::None),
             "fair-relative" => fair(Compensation::Relative),
             "fair-isolation" => fair(Compensation::Isolation),

@@ -46,6 +46,7 @@ static volatile struct ek_core_state any_ek_core_state;
 static volatile struct ek_deficit any_ek_deficit;
 static volatile struct ek_demand any_ek_demand;
 static volatile struct ek_demanded any_ek_demanded;
+static volatile struct ek_kind_vtimes any_ek_kind_vtimes;
 static volatile struct ek_kinds any_ek_kinds;
 static volatile struct ek_learned any_ek_learned;
 static volatile struct ek_level_times any_ek_level_times;
@@ -825,8 +826,9 @@ static void prove_ek_specialize_may_change(void)
 {
 	u64 now_ns = any_u64;
 	u64 changed_ns = any_u64;
+	u64 interval_ns = any_u64;
 
-	ek_specialize_may_change(now_ns, changed_ns);
+	ek_specialize_may_change(now_ns, changed_ns, interval_ns);
 }
 
 static void prove_ek_specialize_adds(void)
@@ -850,6 +852,31 @@ static void prove_ek_specialize_rank(void)
 	u32 task_kind = any_u32;
 
 	ek_specialize_rank(core_is_wide, task_kind);
+}
+
+static void prove_ek_specialize_adds_by_lag(void)
+{
+	struct ek_kinds kinds = any_ek_kinds;
+	struct ek_kind_vtimes vtimes = any_ek_kind_vtimes;
+	u64 wasted_ns = any_u64;
+
+	ek_specialize_adds_by_lag(&kinds, &vtimes, wasted_ns);
+}
+
+static void prove_ek_specialize_removes_by_lag(void)
+{
+	struct ek_kinds kinds = any_ek_kinds;
+	struct ek_kind_vtimes vtimes = any_ek_kind_vtimes;
+
+	ek_specialize_removes_by_lag(&kinds, &vtimes);
+}
+
+static void prove_ek_specialize_narrow_first(void)
+{
+	struct ek_kinds kinds = any_ek_kinds;
+	struct ek_kind_vtimes vtimes = any_ek_kind_vtimes;
+
+	ek_specialize_narrow_first(&kinds, &vtimes);
 }
 
 static void prove_ek_stall_share_q30(void)
@@ -1093,6 +1120,9 @@ int main(void)
 	prove_ek_specialize_adds();
 	prove_ek_specialize_removes();
 	prove_ek_specialize_rank();
+	prove_ek_specialize_adds_by_lag();
+	prove_ek_specialize_removes_by_lag();
+	prove_ek_specialize_narrow_first();
 	prove_ek_stall_share_q30();
 	prove_ek_stall_perf_q30();
 	prove_ek_starved();

@@ -438,10 +438,10 @@ u64 ekp_meter_ns(u32 meter, const struct ek_turbo *turbo, const struct ek_slice 
 	return ek_meter_ns(meter, turbo, slice, own_level, lost);
 }
 
-u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns);
-u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns)
+u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns, u64 interval_ns);
+u32 ekp_specialize_may_change(u64 now_ns, u64 changed_ns, u64 interval_ns)
 {
-	return ek_specialize_may_change(now_ns, changed_ns);
+	return ek_specialize_may_change(now_ns, changed_ns, interval_ns);
 }
 
 u32 ekp_specialize_adds(const struct ek_kinds *kinds, u32 narrow_cpu_idles);
@@ -496,4 +496,28 @@ void ekp_wide_phase_times_out(struct ek_wide_phase *phase, u32 renews);
 void ekp_wide_phase_times_out(struct ek_wide_phase *phase, u32 renews)
 {
 	ek_wide_phase_times_out(phase, renews);
+}
+
+u32 ekp_specialize_adds_by_lag(const struct ek_kinds *kinds, const struct ek_kind_vtimes *vtimes,
+			       u64 wasted_ns);
+u32 ekp_specialize_adds_by_lag(const struct ek_kinds *kinds, const struct ek_kind_vtimes *vtimes,
+			       u64 wasted_ns)
+{
+	return ek_specialize_adds_by_lag(kinds, vtimes, wasted_ns);
+}
+
+u32 ekp_specialize_removes_by_lag(const struct ek_kinds *kinds,
+				  const struct ek_kind_vtimes *vtimes);
+u32 ekp_specialize_removes_by_lag(const struct ek_kinds *kinds,
+				  const struct ek_kind_vtimes *vtimes)
+{
+	return ek_specialize_removes_by_lag(kinds, vtimes);
+}
+
+u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds,
+				const struct ek_kind_vtimes *vtimes);
+u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds,
+				const struct ek_kind_vtimes *vtimes)
+{
+	return ek_specialize_narrow_first(kinds, vtimes);
 }

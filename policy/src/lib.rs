@@ -39,7 +39,8 @@ pub use mix::{
 };
 pub use slice::Slice;
 pub use specialize::{
-    Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank,
+    CORE_CHANGE_INTERVAL_NS, CORE_CHANGE_LAG_INTERVAL_NS, KindVtimes, Kinds, Rank, TaskKind,
+    WIDE_CORE_IDLE_NS, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank,
 };
 pub use vtime::{
     charge, is_starved, move_between, place_new, place_waking, preempt_limit, preempts,

@@ -52,12 +52,56 @@ impl Kinds {
     pub fn removes(&self) -> bool {
         ekp_specialize_removes(self) != 0
     }
+
+    /// Whether a narrow core becomes wide, by virtual times of tasks that wait. `wasted_ns`: for
+    /// how long some narrow CPU has idled and some wide task has waited, both without a break.
+    #[must_use]
+    pub fn adds_by_lag(&self, vtimes: KindVtimes, wasted_ns: u64) -> bool {
+        ekp_specialize_adds_by_lag(self, &vtimes, wasted_ns) != 0
+    }
+
+    /// Whether a wide core becomes narrow, by virtual times of wide tasks that wait or run, and of
+    /// narrow tasks that wait.
+    #[must_use]
+    pub fn removes_by_lag(&self, vtimes: KindVtimes) -> bool {
+        ekp_specialize_removes_by_lag(self, &vtimes) != 0
+    }
+
+    /// Whether a wide core runs a narrow task though a wide one waits.
+    #[must_use]
+    pub fn narrow_first(&self, vtimes: KindVtimes) -> bool {
+        ekp_specialize_narrow_first(self, &vtimes) != 0
+    }
 }
+
+/// The least virtual time of each kind, or [`KindVtimes::NONE_NS`]: `struct ek_kind_vtimes`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct KindVtimes {
+    /// Of wide tasks.
+    pub wide_ns: u64,
+    /// Of narrow tasks.
+    pub narrow_ns: u64,
+}
+
+const _: () = assert!(size_of::<KindVtimes>() == 16);
+
+impl KindVtimes {
+    /// There is no task of the kind: from here on up.
+    pub const NONE_NS: u64 = 1 << 63;
+}
+
+/// Least time between two changes of any core where numbers of tasks decide (D 6.2.2).
+pub const CORE_CHANGE_INTERVAL_NS: u64 = 20_000_000;
+/// The same where virtual times decide.
+pub const CORE_CHANGE_LAG_INTERVAL_NS: u64 = 5_000_000;
+/// For how long some narrow CPU idles beside waiting wide tasks before a core becomes wide.
+pub const WIDE_CORE_IDLE_NS: u64 = 3_000_000;
 
 /// Whether any core may change its kind now, after the last change of any core.
 #[must_use]
-pub fn may_change_cores(now_ns: u64, changed_ns: u64) -> bool {
-    ekp_specialize_may_change(now_ns, changed_ns) != 0
+pub fn may_change_cores(now_ns: u64, changed_ns: u64, interval_ns: u64) -> bool {
+    ekp_specialize_may_change(now_ns, changed_ns, interval_ns) != 0
 }
 
 /// When a core of a kind serves a task of a kind.
@@ -130,7 +174,10 @@ impl WidePhase {
 unsafe extern "C" {
     // References: valid for the call; C keeps none of them, and every bit pattern of the
     // structs is a value.
-    safe fn ekp_specialize_may_change(now_ns: u64, changed_ns: u64) -> u32;
+    safe fn ekp_specialize_may_change(now_ns: u64, changed_ns: u64, interval_ns: u64) -> u32;
+    safe fn ekp_specialize_adds_by_lag(kinds: &Kinds, vtimes: &KindVtimes, wasted_ns: u64) -> u32;
+    safe fn ekp_specialize_removes_by_lag(kinds: &Kinds, vtimes: &KindVtimes) -> u32;
+    safe fn ekp_specialize_narrow_first(kinds: &Kinds, vtimes: &KindVtimes) -> u32;
     safe fn ekp_specialize_adds(kinds: &Kinds, narrow_cpu_idles: u32) -> u32;
     safe fn ekp_specialize_removes(kinds: &Kinds) -> u32;
     safe fn ekp_specialize_rank(core_is_wide: u32, task_kind: u32) -> u32;

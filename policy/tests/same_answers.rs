@@ -14,11 +14,12 @@ use cpu_model::{LEVELS_MAX, Turbo};
 use examples::{Random, xeon_gold_6130};
 use object::{Object, ObjectSection};
 use policy::{
-    Active, Alone, Anchor, Belief, CoreState, Deficit, Kinds, Learned, LevelTimes, Loss, Meter,
-    Mode, Rates, Shares, SiblingLevels, Slice, TaskKind, Tests, TurboRow, Users, WidePhase,
+    Active, Alone, Anchor, Belief, CoreState, Deficit, KindVtimes, Kinds, Learned, LevelTimes,
+    Loss, Meter, Mode, Rates, Shares, SiblingLevels, Slice, TaskKind, Tests, TurboRow, Users,
+    WidePhase,
 };
 
-const ANSWERS: usize = 92;
+const ANSWERS: usize = 95;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -302,10 +303,11 @@ fn answer_alone(v: &Vector) -> [u64; 3] {
     [all.alone_ns.wrapping_add(all.ran_ns), leader.lead_ns, leader.leads().into()]
 }
 
-fn answer_specialize(v: &Vector) -> [u64; 10] {
+fn answer_specialize(v: &Vector) -> [u64; 13] {
     let kinds = Kinds { wide_tasks: v.x, narrow_tasks: v.y, wide_cores: v.z, narrow_cores: v.w };
     let kind = [TaskKind::Default, TaskKind::Narrow, TaskKind::Wide, TaskKind::Default];
     let mut phase = WidePhase { ran_ns: v.a, short_q16: v.x, is_wide: v.y & 1 };
+    let vtimes = KindVtimes { wide_ns: v.a, narrow_ns: v.b };
     let ends_by_call = phase.ends_by_call(v.z & 1 != 0);
     phase.ran(v.b);
     let left_ns = phase.left_ns(v.c);
@@ -315,7 +317,7 @@ fn answer_specialize(v: &Vector) -> [u64; 10] {
     let is_renewed = phase.is_wide();
     phase.ends();
     [
-        policy::may_change_cores(v.a, v.b).into(),
+        policy::may_change_cores(v.a, v.b, v.c).into(),
         kinds.adds(v.a & 1 != 0).into(),
         kinds.removes().into(),
         policy::rank(v.x & 1 != 0, kind[(v.y & 3) as usize]) as u64,
@@ -325,6 +327,9 @@ fn answer_specialize(v: &Vector) -> [u64; 10] {
         phase.ran_ns,
         phase.is_wide().into(),
         is_renewed.into(),
+        kinds.adds_by_lag(vtimes, v.c).into(),
+        kinds.removes_by_lag(vtimes).into(),
+        kinds.narrow_first(vtimes).into(),
     ]
 }
 

@@ -1,7 +1,10 @@
 //! Core specialization (D 6.2): which cores are wide, which tasks they serve, when a wide phase
 //! ends.
 
-use policy::{Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank};
+use policy::{
+    CORE_CHANGE_INTERVAL_NS, KindVtimes, Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase,
+    may_change_cores, rank,
+};
 use proptest::prelude::*;
 
 const MS: u64 = 1_000_000;
@@ -32,8 +35,8 @@ fn a_wide_core_is_removed_where_wide_tasks_would_keep_the_lower_load() {
 
 #[test]
 fn cores_change_at_most_every_20_ms() {
-    assert!(!may_change_cores(120 * MS, 100 * MS));
-    assert!(may_change_cores(120 * MS + 1, 100 * MS));
+    assert!(!may_change_cores(120 * MS, 100 * MS, CORE_CHANGE_INTERVAL_NS));
+    assert!(may_change_cores(120 * MS + 1, 100 * MS, CORE_CHANGE_INTERVAL_NS));
 }
 
 #[test]
@@ -88,6 +91,31 @@ fn after_the_timeout_the_phase_ends_in_any_case() {
     assert!(!phase.is_wide());
 }
 
+#[test]
+fn cores_follow_the_kind_that_is_behind_by_a_slice() {
+    let vtimes = |wide_ns, narrow_ns| KindVtimes { wide_ns, narrow_ns };
+    let now = kinds(1, 1, 2, 2);
+    let none = KindVtimes::NONE_NS;
+    assert!(now.adds_by_lag(vtimes(10 * MS, 20 * MS), 0));
+    assert!(!now.adds_by_lag(vtimes(15 * MS, 20 * MS), 0), "less than a slice");
+    assert!(!now.adds_by_lag(vtimes(none, 20 * MS), 9 * MS), "no wide task waits");
+    assert!(now.adds_by_lag(vtimes(90 * MS, none), 4 * MS), "a narrow CPU idles");
+    assert!(!now.adds_by_lag(vtimes(10 * MS, 8 * MS), 2 * MS), "not for long");
+    assert!(now.removes_by_lag(vtimes(20 * MS, 10 * MS)));
+    assert!(!now.removes_by_lag(vtimes(20 * MS, none)), "no narrow task waits");
+    assert!(!kinds(1, 1, 1, 3).removes_by_lag(vtimes(20 * MS, 10 * MS)), "the last wide core");
+}
+
+#[test]
+fn wide_cores_run_narrow_tasks_that_no_other_core_can_serve() {
+    let vtimes = KindVtimes { wide_ns: 20 * MS, narrow_ns: 10 * MS };
+    assert!(kinds(1, 1, 1, 3).narrow_first(vtimes), "the last wide core cannot become narrow");
+    assert!(!kinds(1, 1, 2, 2).narrow_first(vtimes), "a core becomes narrow instead");
+    let close = KindVtimes { wide_ns: 11 * MS, narrow_ns: 10 * MS };
+    assert!(kinds(1, 1, 4, 0).narrow_first(close), "no narrow core is left");
+    assert!(!kinds(1, 1, 1, 3).narrow_first(close));
+}
+
 proptest! {
     /// Whatever the numbers of tasks are, a core that was just added is not removed, and neither
     /// kind of core ever runs out: the two rules do not fight.
@@ -110,6 +138,19 @@ proptest! {
             let then = kinds(wide_tasks, narrow_tasks, wide_cores - 1, now.narrow_cores + 1);
             prop_assert!(!then.adds(false));
         }
+    }
+
+    /// By virtual time as well, at most one of the two rules applies.
+    #[test]
+    fn adding_and_removing_by_lag_agree(
+        wide_ns in prop_oneof![any::<u64>(), 0_u64..100_000_000, Just(u64::MAX)],
+        narrow_ns in prop_oneof![any::<u64>(), 0_u64..100_000_000, Just(u64::MAX)],
+        cores in 1_u32..10,
+    ) {
+        let now = kinds(3, 3, cores, 10 - cores);
+        let vtimes = KindVtimes { wide_ns, narrow_ns };
+        let both = now.adds_by_lag(vtimes, 0) && now.removes_by_lag(vtimes);
+        prop_assert!(!both, "{vtimes:?}");
     }
 
     /// At rest, loads differ by less than what one core changes.

@@ -28,6 +28,8 @@ pub enum Scheduler {
         /// Which virtual time a task gets that is new or wakes.
         newcomers: Newcomers,
     },
+    /// Virtual time with refunds and bills, where wide tasks run on wide cores alone: ours.
+    FairSpecialize(Specialization),
     /// The kernel scheduler's own source on a sched_ext without a kernel (feature `scx`).
     Scx(KernelMode),
 }
@@ -48,6 +50,7 @@ impl Scheduler {
             Self::Fair { compensation: Compensation::Even(parts), .. } => parts.name(),
             Self::Fair { compensation: Compensation::Cycles, .. } => "fair-cycles",
             Self::Fair { compensation: Compensation::Energy, .. } => "fair-energy",
+            Self::FairSpecialize(_) => "fair-specialize",
             Self::Scx(KernelMode::Fair) => "scx:fair",
             Self::Scx(KernelMode::Relative) => "scx:fair-relative",
             Self::Scx(KernelMode::Isolation) => "scx:fair-isolation",
@@ -60,6 +63,7 @@ impl Scheduler {
     pub fn compensates(&self) -> bool {
         match self {
             Self::Fair { compensation, .. } => *compensation != Compensation::None,
+            Self::FairSpecialize(_) => true,
             Self::Scx(mode) => *mode != KernelMode::Fair,
             Self::Cfs(_)
             | Self::Eevdf(_)

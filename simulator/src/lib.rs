@@ -69,6 +69,9 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
         Scheduler::Specialize(settings) => {
             engine::run(cpu, workload, config, |world| Muqss::specialized(world, settings))
         }
+        Scheduler::FairSpecialize(settings) => {
+            engine::run(cpu, workload, config, |world| Fair::specialized(world, settings))
+        }
         #[cfg(feature = "scx")]
         Scheduler::Scx(mode) => {
             engine::run(cpu, workload, config, |world| Scx::new(world, workload, mode))

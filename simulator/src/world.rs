@@ -190,10 +190,14 @@ impl<'a> World<'a> {
     /// An idle CPU that the task may use, the nearest to `cpu`: itself if its core is
     /// idle, an idle core of the package, itself, an idle sibling, any idle CPU.
     pub(crate) fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize> {
+        self.idle_cpu_within(&self.affinities.masks[self.tasks[task].mask], cpu)
+    }
+
+    /// The same for any set of CPUs.
+    pub(crate) fn idle_cpu_within(&self, mask: &Mask, cpu: usize) -> Option<usize> {
         if self.idle.is_empty() {
             return None;
         }
-        let mask = &self.affinities.masks[self.tasks[task].mask];
         let free = |cpu: usize| self.idle.contains(cpu) && mask.contains(cpu);
         let core = self.topology.core_of(cpu);
         if free(cpu) && self.idle_cores.contains(core) {

@@ -35,15 +35,15 @@ pub struct Simulation {
     )]
     pub interactive: u8,
 
-    /// Wide cores of specialize: as many as the loads ask for, or a fixed number
+    /// Wide cores of specialize and fair-specialize: as many as are needed, or a fixed number
     #[arg(long, default_value = "auto", value_name = "auto|N", value_parser = wide_cores)]
     pub wide_cores: WideCores,
 
-    /// What ends the wide phase of a task under specialize
+    /// What ends the wide phase of a task under specialize and fair-specialize
     #[arg(long, value_enum, default_value_t = PhaseEnd::SystemCall)]
     pub wide_phase_end: PhaseEnd,
 
-    /// Under specialize, system calls do not end wide phases of tasks whose recent narrow phases
+    /// Under both, system calls do not end wide phases of tasks whose recent narrow phases
     /// were shorter than a migration is worth
     #[arg(long, default_value_t = true, action = ArgAction::Set, value_name = "BOOL")]
     pub keep_short_phases: bool,

@@ -13,6 +13,11 @@
  * task becomes wide, and whenever a narrow core chooses a task; whether a core becomes
  * narrow when a wide core would have to choose a narrow task.
  *
+ * Numbers of runnable tasks do not tell who is served well: tasks that wait for each
+ * other at a barrier are the fewer the worse they are served. Schedulers with virtual
+ * time compare that instead (ours): a core becomes wide where waiting wide tasks are
+ * behind waiting narrow ones, and narrow where they are ahead.
+ *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
 #ifndef EVENKEEL_SPECIALIZE_H
@@ -22,6 +27,14 @@
 
 /* The last change of any core is further in the past than this (D 6.2.2). */
 #define EK_SPECIALIZE_INTERVAL_NS 20000000ULL
+/* The same where virtual times decide: eight times as long as a license is held. */
+#define EK_SPECIALIZE_LAG_INTERVAL_NS 5000000ULL
+/* Virtual times that differ by less are equal: a slice. */
+#define EK_SPECIALIZE_LAG_NS 6291456ULL
+/* Some narrow CPU idles for so long beside waiting wide tasks before a core becomes wide. */
+#define EK_SPECIALIZE_IDLE_NS 3000000ULL
+/* No task of the kind: from here on up; no virtual time is that late. */
+#define EK_SPECIALIZE_NONE_NS (1ULL << 63)
 
 enum ek_task_kind {
 	EK_TASK_DEFAULT = 0,
@@ -37,10 +50,16 @@ struct ek_kinds {
 	u32 narrow_cores;
 };
 
+/* The least virtual time of each kind, or EK_SPECIALIZE_NONE_NS. */
+struct ek_kind_vtimes {
+	u64 wide_ns;
+	u64 narrow_ns;
+};
+
 /* Whether any core may change its kind now. `changed_ns`: the last change of any core. */
-static inline u32 ek_specialize_may_change(u64 now_ns, u64 changed_ns)
+static inline u32 ek_specialize_may_change(u64 now_ns, u64 changed_ns, u64 interval_ns)
 {
-	return ek_sub(now_ns, changed_ns) > EK_SPECIALIZE_INTERVAL_NS;
+	return ek_sub(now_ns, changed_ns) > interval_ns;
 }
 
 /*
@@ -78,6 +97,50 @@ static inline u32 ek_specialize_rank(u32 core_is_wide, u32 task_kind)
 	return task_kind == EK_TASK_WIDE ? 2 : 0;
 }
 
+/*
+ * Whether a narrow core becomes wide by virtual time. `vtimes`: of tasks that wait.
+ * `wasted_ns`: for how long some narrow CPU has idled and some wide task has waited, both
+ * without a break; 0 if not. The last narrow core may become wide: wide cores serve any
+ * task.
+ */
+static inline u32 ek_specialize_adds_by_lag(const struct ek_kinds *kinds,
+					    const struct ek_kind_vtimes *vtimes,
+					    u64 wasted_ns)
+{
+	if (kinds->narrow_cores == 0 || vtimes->wide_ns >= EK_SPECIALIZE_NONE_NS)
+		return 0;
+	if (wasted_ns > EK_SPECIALIZE_IDLE_NS)
+		return 1;
+	if (vtimes->narrow_ns >= EK_SPECIALIZE_NONE_NS)
+		return 0;
+	return ek_add(vtimes->wide_ns, EK_SPECIALIZE_LAG_NS) < vtimes->narrow_ns;
+}
+
+/*
+ * Whether a wide core becomes narrow by virtual time. `vtimes`: of wide tasks that wait
+ * or run, and of narrow tasks that wait. The last wide core stays wide.
+ */
+static inline u32 ek_specialize_removes_by_lag(const struct ek_kinds *kinds,
+					       const struct ek_kind_vtimes *vtimes)
+{
+	return kinds->wide_cores > 1 &&
+	       ek_add(vtimes->narrow_ns, EK_SPECIALIZE_LAG_NS) < vtimes->wide_ns;
+}
+
+/*
+ * Whether a wide core runs a narrow task though a wide one waits: where no narrow core
+ * is left, or none can be added, narrow tasks would starve.
+ */
+static inline u32 ek_specialize_narrow_first(const struct ek_kinds *kinds,
+					     const struct ek_kind_vtimes *vtimes)
+{
+	if (kinds->narrow_cores == 0)
+		return vtimes->narrow_ns < vtimes->wide_ns;
+	return kinds->wide_cores <= 1 &&
+	       ek_add(vtimes->narrow_ns, EK_SPECIALIZE_LAG_NS) < vtimes->wide_ns;
+}
+
 _Static_assert(sizeof(struct ek_kinds) == 16, "Rust fills it");
+_Static_assert(sizeof(struct ek_kind_vtimes) == 16, "Rust fills it");
 
 #endif

@@ -30,7 +30,7 @@
 #include <evenkeel/weight.h>
 #include <evenkeel/wide_phase.h>
 
-#define ANSWERS 92
+#define ANSWERS 95
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -256,7 +256,9 @@ static inline void answer_specialize(struct vector *v)
 	struct ek_kinds kinds = {v->x, v->y, v->z, v->w};
 	struct ek_wide_phase phase = {.ran_ns = v->a, .short_q16 = v->x, .is_wide = v->y & 1};
 
-	v->answer[82] = ek_specialize_may_change(v->a, v->b);
+	struct ek_kind_vtimes vtimes = {v->a, v->b};
+
+	v->answer[82] = ek_specialize_may_change(v->a, v->b, v->c);
 	v->answer[83] = ek_specialize_adds(&kinds, v->a & 1);
 	v->answer[84] = ek_specialize_removes(&kinds);
 	v->answer[85] = ek_specialize_rank(v->x & 1, v->y & 3);
@@ -267,6 +269,9 @@ static inline void answer_specialize(struct vector *v)
 	v->answer[88] = phase.short_q16;
 	ek_wide_phase_times_out(&phase, v->w & 1);
 	v->answer[91] = phase.is_wide;
+	v->answer[92] = ek_specialize_adds_by_lag(&kinds, &vtimes, v->c);
+	v->answer[93] = ek_specialize_removes_by_lag(&kinds, &vtimes);
+	v->answer[94] = ek_specialize_narrow_first(&kinds, &vtimes);
 	ek_wide_phase_ends(&phase);
 	v->answer[89] = phase.ran_ns;
 	v->answer[90] = phase.is_wide;

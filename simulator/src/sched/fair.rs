@@ -11,12 +11,13 @@ mod even;
 mod kernel;
 mod lag;
 mod preempt;
+mod specialized;
 
 use cpu_model::LEVELS_MAX;
 use policy::{Deficit, Loss, Meter, Mode, NO_TASK};
 
 use crate::config::{Compensation, Newcomers, Queues};
-use crate::outcome::PolicyEvent;
+use crate::outcome::{PolicyEvent, SpecializationCounts};
 use crate::random::{Purpose, Stream, of_tasks};
 use crate::recorder::tid;
 use crate::sched::{Charged, Pick, Placed, Scheduler, Wake};
@@ -27,6 +28,7 @@ use crate::world::World;
 use even::Even;
 use kernel::Kernel;
 use lag::Lag;
+use specialized::Specialized;
 
 /// Slice: `rr_interval` 6 in MuQSS's binary milliseconds (`kernel/sched/MuQSS.c` of
 /// 5.9-ck1), which the prototype inherits.
@@ -82,6 +84,7 @@ pub(crate) struct Fair {
     policy_events: Option<Vec<PolicyEvent>>,
     /// Differences of the kernel scheduler, for queues by last-level cache.
     kernel: Option<Kernel>,
+    specialized: Option<Specialized>,
 }
 
 impl Fair {
@@ -141,6 +144,7 @@ impl Fair {
             lag: (newcomers == Newcomers::Floor).then(|| Lag::new(world, groups)),
             policy_events: world.config.history.then(Vec::new),
             kernel: (queues == Queues::PerLlc).then(|| Kernel::new(world, groups)),
+            specialized: None,
         }
     }
 
@@ -149,7 +153,10 @@ impl Fair {
     }
 
     fn enqueue(&mut self, world: &World, task: usize, group: usize) {
-        let level = self.even.as_ref().map_or(0, |even| even.level(task, world.now_ns));
+        let level = match &mut self.specialized {
+            Some(specialized) => specialized.enqueues(world, task) as u8,
+            None => self.even.as_ref().map_or(0, |even| even.level(task, world.now_ns)),
+        };
         let queue = world.tasks[task].mask * self.levels + usize::from(level);
         self.group[task] = group;
         self.queues[group][queue].heads.set(self.slot[task], self.vtime[task]);
@@ -263,7 +270,10 @@ impl Fair {
             return Pick { task, slice_ns: None };
         }
         let draw = self.draws[task].next_u32();
-        let slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, draw);
+        let mut slice_ns = policy::slice_ns(SLICE_NS, SLICE_JITTER_PERMILLE, draw);
+        if let Some(specialized) = &mut self.specialized {
+            slice_ns = specialized.starts(world, cpu, task, slice_ns);
+        }
         Pick { task, slice_ns: Some(slice_ns) }
     }
 
@@ -346,6 +356,15 @@ impl Fair {
         self.even.as_ref().map_or(Deficit::default(), |even| even.deficit(task))
     }
 
+    /// The best idle CPU for a task that last ran on or near a CPU.
+    fn idle_cpu(&self, world: &World, task: usize, near: usize) -> Option<usize> {
+        if let Some(specialized) = &self.specialized {
+            return specialized.idle_cpu(world, task, near);
+        }
+        let idle = world.idle_cpu_near(task, near)?;
+        Some(self.even.as_ref().map_or(idle, |even| even.idle_cpu(world, task, idle)))
+    }
+
     /// The group for a task without an idle CPU: the least loaded one that its affinity allows.
     fn least_loaded(&self, world: &World, task: usize, near: usize) -> usize {
         if self.groups == 1 {
@@ -396,10 +415,10 @@ impl Scheduler for Fair {
         let last = world.tasks[task].last_cpu;
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let near = last.or_else(|| mask.iter().next()).unwrap_or(0);
-        let idle = world.idle_cpu_near(task, near).map(|idle| match &self.even {
-            Some(even) => even.idle_cpu(world, task, idle),
-            None => idle,
-        });
+        if let Some(specialized) = &mut self.specialized {
+            specialized.wakes(task, wake, world);
+        }
+        let idle = self.idle_cpu(world, task, near);
         let cpu = idle.unwrap_or_else(|| match wake {
             Wake::New { .. } => self.least_loaded(world, task, near),
             Wake::Woken(_) => near,
@@ -429,7 +448,11 @@ impl Scheduler for Fair {
             lag.wakes(task, idle.is_some());
         }
         self.enqueue(world, task, group);
-        let interrupted = if idle.is_some() { None } else { self.preemptable(world, task, cpu) };
+        let interrupted = match &self.specialized {
+            _ if idle.is_some() => None,
+            Some(_) => self.preemptable_specialized(world, task, cpu),
+            None => self.preemptable(world, task, cpu),
+        };
         if let (Some(kernel), Some(cpu)) = (&mut self.kernel, interrupted) {
             kernel.request_preemption(cpu);
         }
@@ -460,6 +483,9 @@ impl Scheduler for Fair {
             self.vtime[task] = lag.bound_ns(world, group, task, self.vtime[task]);
         }
         self.record_account(task, bill_ns, charged.idle_compensation_ns);
+        if let Some(specialized) = &mut self.specialized {
+            specialized.stops(world, task, stop);
+        }
         match stop {
             Stop::Preempted => {
                 if self.even.as_mut().is_some_and(|even| even.dispatch_swapped(task)) {
@@ -481,6 +507,9 @@ impl Scheduler for Fair {
         }
         self.note_running(world, cpu, NEVER);
         self.advance_min_vtime(group);
+        if stop == Stop::Preempted {
+            self.find_place_for(world, cpu, task);
+        }
         charged
     }
 
@@ -492,6 +521,11 @@ impl Scheduler for Fair {
             if let Some(task) = arrived {
                 return Some(self.begin(world, cpu, task));
             }
+        }
+        if self.specialized.is_some() {
+            let queue = self.choose_specialized(world, cpu)?;
+            let task = self.take(world, cpu, 0, queue);
+            return Some(self.begin(world, cpu, task));
         }
         let least = self.least_anywhere(world, cpu)?;
         let chosen = self.queue_unless_forced_idle(world, cpu, least);
@@ -520,6 +554,23 @@ impl Scheduler for Fair {
         if let Some(even) = &mut self.even {
             even.take_reschedules(cpus);
         }
+        if let Some(specialized) = &mut self.specialized {
+            specialized.take_kicked(cpus);
+        }
+    }
+
+    fn uses_widest(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+        self.fault(world, cpu, task)
+    }
+
+    fn system_call(&mut self, world: &World, cpu: usize, task: usize) {
+        if let Some(specialized) = &mut self.specialized {
+            specialized.calls_kernel(world, cpu, task);
+        }
+    }
+
+    fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
+        self.specialized.as_ref().map(|specialized| specialized.counts(now_ns))
     }
 
     fn policy_events(&mut self) -> impl Iterator<Item = PolicyEvent> {
@@ -528,19 +579,22 @@ impl Scheduler for Fair {
     }
 
     fn timer_ns(&self) -> Option<u64> {
-        self.even.as_ref()?.forced_idle_until_ns()
+        let of_even = self.even.as_ref().and_then(Even::forced_idle_until_ns);
+        of_even.or_else(|| self.specialized.as_ref()?.timer_ns())
     }
 
     /// A CPU in forced idle is idle as well, and would refuse the task again.
     fn idle_cpu_for(&self, world: &World, task: usize) -> Option<usize> {
-        let idle = world.idle_cpu_near(task, world.tasks[task].last_cpu.unwrap_or(0))?;
-        Some(self.even.as_ref().map_or(idle, |even| even.idle_cpu(world, task, idle)))
+        self.idle_cpu(world, task, world.tasks[task].last_cpu.unwrap_or(0))
     }
 
     fn timer_fires(&mut self, world: &World) {
         if let Some(even) = &mut self.even {
             even.end_due(world);
             self.charge_forced_idle();
+        }
+        if let Some(specialized) = &mut self.specialized {
+            specialized.timer_fires(world);
         }
     }
 }

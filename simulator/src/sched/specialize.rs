@@ -3,7 +3,7 @@
 //! The headers `evenkeel/specialize.h` and `evenkeel/wide_phase.h` decide; this is what they have
 //! to know. Queues are the scheduler's. `docs/decisions/0038` has what D leaves open.
 
-use policy::{Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase};
+use policy::{KindVtimes, Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase};
 
 use crate::config::{PhaseEnd, Specialization};
 use crate::error::SimError;
@@ -28,9 +28,20 @@ struct Places {
     narrow: Mask,
 }
 
+/// What decides how many cores are wide.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rule {
+    /// Numbers of runnable tasks, as D has it.
+    Loads,
+    /// Virtual times. The fallback timeout of a wide phase is renewed while the task uses wide
+    /// registers: else a task without system calls counts as narrow on a wide core, unseen.
+    Lags,
+}
+
 /// The kinds of all cores and tasks.
 pub(crate) struct Specialize {
     settings: Specialization,
+    rule: Rule,
     tasks: Vec<Task>,
     /// By core.
     is_wide: Vec<bool>,
@@ -46,7 +57,11 @@ pub(crate) struct Specialize {
 
 impl Specialize {
     /// All tasks are narrow, and so are all cores but the last ones.
-    pub(crate) fn new(world: &World, settings: Specialization) -> Result<Self, SimError> {
+    pub(crate) fn new(
+        world: &World,
+        settings: Specialization,
+        rule: Rule,
+    ) -> Result<Self, SimError> {
         let cores = world.topology.cores as u32;
         let wide_cores = settings.wide_cores.unwrap_or(1);
         if wide_cores == 0 || (wide_cores >= cores && cores > 1) {
@@ -59,6 +74,7 @@ impl Specialize {
         let task = Task { phase: WidePhase::default(), booked_ns: 0, used_widest: false };
         let mut specialize = Self {
             settings,
+            rule,
             tasks: vec![task; world.tasks.len()],
             is_wide: (0..cores).map(|core| core >= narrow_cores).collect(),
             places: Vec::new(),
@@ -166,7 +182,8 @@ impl Specialize {
     /// The slice of a task ends.
     pub(crate) fn stops(&mut self, now_ns: u64, task: usize) {
         self.book(now_ns, task);
-        let renews_by_use = self.settings.phase_end == PhaseEnd::RenewedTimeout;
+        let renews_by_use =
+            self.settings.phase_end == PhaseEnd::RenewedTimeout || self.rule == Rule::Lags;
         let phase = &self.tasks[task].phase;
         if !phase.is_wide() || phase.left_ns(WIDE_PHASE_TIMEOUT_NS) > 0 {
             return;
@@ -229,8 +246,67 @@ impl Specialize {
         }
     }
 
+    /// The narrow core of a CPU becomes wide, if virtual times of tasks that wait ask for that.
+    pub(crate) fn adds_by_lag(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        vtimes: KindVtimes,
+        wasted_ns: u64,
+    ) -> bool {
+        self.may_change(world.now_ns) && self.kinds.adds_by_lag(vtimes, wasted_ns) && {
+            self.change(world, cpu, true);
+            true
+        }
+    }
+
+    /// The wide core of a CPU becomes narrow, if virtual times ask for that.
+    pub(crate) fn removes_by_lag(&mut self, world: &World, cpu: usize, vtimes: KindVtimes) -> bool {
+        self.may_change(world.now_ns) && self.kinds.removes_by_lag(vtimes) && {
+            self.change(world, cpu, false);
+            true
+        }
+    }
+
+    /// When a narrow core may become wide by virtual time; `None`: no narrow core is left, or their
+    /// number is fixed.
+    pub(crate) fn may_add_ns(&self) -> Option<u64> {
+        let may = self.settings.wide_cores.is_none() && self.kinds.narrow_cores > 0;
+        let after = |changed_ns| changed_ns + policy::CORE_CHANGE_LAG_INTERVAL_NS + 1;
+        may.then(|| self.changed_ns.map_or(0, after))
+    }
+
+    /// Whether a wide core runs a narrow task though a wide one waits.
+    pub(crate) fn narrow_first(&self, vtimes: KindVtimes) -> bool {
+        self.kinds.narrow_first(vtimes)
+    }
+
+    /// The siblings of a CPU whose core changed its kind that choose again: where their task must
+    /// leave, or a wide task waits and goes first.
+    pub(crate) fn siblings_that_choose(
+        &self,
+        world: &World,
+        cpu: usize,
+        wide_waits: bool,
+    ) -> impl Iterator<Item = usize> {
+        let siblings = world.topology.cpus_of_core(world.topology.core_of(cpu));
+        siblings.filter(move |&other| {
+            let rank = world.cpus[other].running.map(|task| self.rank(world, other, task));
+            other != cpu
+                && match rank {
+                    Some(Rank::Never) => true,
+                    Some(Rank::First) => false,
+                    Some(Rank::Second) | None => wide_waits,
+                }
+        })
+    }
+
     fn may_change(&self, now_ns: u64) -> bool {
-        let may = |changed_ns| policy::may_change_cores(now_ns, changed_ns);
+        let interval_ns = match self.rule {
+            Rule::Loads => policy::CORE_CHANGE_INTERVAL_NS,
+            Rule::Lags => policy::CORE_CHANGE_LAG_INTERVAL_NS,
+        };
+        let may = |changed_ns| policy::may_change_cores(now_ns, changed_ns, interval_ns);
         self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
     }
 

@@ -233,3 +233,63 @@ fn fast_changes_starve_no_task() {
     let waited_most_ns = outcome.tasks.iter().map(|task| task.waited_ns).max().unwrap();
     assert!(waited_most_ns < outcome.simulated_ns * 3 / 4, "{waited_most_ns}");
 }
+
+fn fair_specialize() -> Config {
+    Config::plain(Scheduler::FairSpecialize(Specialization::PUBLISHED), 1000 * SECOND)
+}
+
+/// Victims as fast as beside scalar code, and culprits no slower than their own clock makes them.
+#[test]
+fn fair_specialize_isolates_and_takes_nothing_from_culprits() {
+    let of = |class, config: &Config| {
+        let workload = saturated_for(2000, 16, 32, 32, class);
+        let outcome = run(&workload, config);
+        let end_ns = outcome.tasks[..32].iter().filter_map(|task| task.completion_ns).max();
+        let work: u64 = outcome.tasks[32..].iter().map(|task| task.ref_cycles).sum();
+        let rate = work as f64 / outcome.simulated_ns as f64;
+        (end_ns.unwrap() as f64, rate, counts(&outcome))
+    };
+    let (alone_ns, full_rate, _) = of(Class::Scalar, &fair_specialize());
+    let (beside_ns, rate, counts) = of(Class::Avx512Heavy, &fair_specialize());
+    let slowdown_pct = 100.0 * (beside_ns / alone_ns - 1.0);
+    assert!(slowdown_pct.abs() < 4.0, "{slowdown_pct:.1} %");
+    // 1.9 of 2.8 GHz is 68 %.
+    assert!(rate / full_rate > 0.60, "{:.2}", rate / full_rate);
+    assert!(counts.core_changes < 100, "{counts:?}");
+}
+
+#[test]
+fn fair_specialize_lets_every_core_be_wide_where_wide_tasks_would_wait() {
+    let mut workload = empty(machine(4, 2));
+    add(&mut workload, Role::Foreground, 12, &saturating(Class::Avx512Heavy, Some(500)));
+    let outcome = run(&workload, &fair_specialize());
+    let counts = counts(&outcome);
+    assert!(counts.wide_core_ns > outcome.simulated_ns * 3, "{counts:?}");
+    assert!(outcome.idle_ns < outcome.simulated_ns / 2, "{}", outcome.idle_ns);
+}
+
+/// One core, one kind of task, affinity without a wide core: every task gets its share.
+#[test]
+fn fair_specialize_starves_no_task() {
+    for (cores, narrow, wide) in [(1, 3, 3), (1, 4, 0), (2, 9, 1), (2, 1, 9), (4, 1, 12)] {
+        let mut workload = saturated(cores, narrow, wide, Class::Avx512Heavy);
+        workload.threads[0].affinity = CpuSet { cpus: vec![0, 1] };
+        let outcome = run(&workload, &fair_specialize());
+        let tasks = &outcome.tasks[1..];
+        let of = |task: &simulator::TaskOutcome| task.cpu_time_ns as f64;
+        let least = tasks.iter().map(of).fold(f64::MAX, f64::min);
+        let mean = tasks.iter().map(of).sum::<f64>() / tasks.len() as f64;
+        assert!(least > mean / 3.0, "{cores} {narrow} {wide}: {least} of {mean}");
+    }
+}
+
+#[test]
+fn fair_specialize_has_a_wide_task_that_no_wide_core_may_run_where_it_may() {
+    let mut workload = saturated(4, 6, 2, Class::Avx512Heavy);
+    workload.threads[6].affinity = CpuSet { cpus: vec![0, 1] };
+    let settings = Specialization { wide_cores: Some(1), ..Specialization::PUBLISHED };
+    let config = Config { scheduler: Scheduler::FairSpecialize(settings), ..fair_specialize() };
+    let outcome = run(&workload, &config);
+    assert!(counts(&outcome).misplaced_slices > 10);
+    assert!(outcome.tasks[6].cpu_time_ns > outcome.simulated_ns / 3);
+}

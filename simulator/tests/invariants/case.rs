@@ -117,7 +117,7 @@ fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
 }
 
 /// Every second case is `fair`, which has most variants.
-/// One case in 16 is first come, first served, and one has core specialization.
+/// One case in 16 is first come, first served, and one has core specialization of either kind.
 fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let compensation = rng.pick(&COMPENSATIONS);
     let fair = Scheduler::Fair {
@@ -129,20 +129,22 @@ fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
     match rng.within(0, 7) {
         _ if seed % 16 == 15 => Scheduler::Fifo,
-        _ if seed % 16 == 14 => Scheduler::Specialize(Specialization {
-            wide_cores: None,
-            phase_end: rng.pick(&[
-                PhaseEnd::SystemCall,
-                PhaseEnd::Timeout,
-                PhaseEnd::RenewedTimeout,
-            ]),
-            keeps_short_phases: !rng.once_in(3),
-        }),
+        _ if seed % 32 == 14 => Scheduler::Specialize(specialization(rng)),
+        _ if seed % 32 == 30 => Scheduler::FairSpecialize(specialization(rng)),
         0 => Scheduler::Cfs(rng.pick(&[CfsKernel::V5_9, CfsKernel::V6_1])),
         1 => Scheduler::Eevdf(EevdfKernel::V6_12),
         2 => Scheduler::Eevdf(EevdfKernel::V6_18),
         3 => muqss,
         _ => fair,
+    }
+}
+
+fn specialization(rng: &mut Rng) -> Specialization {
+    let phase_ends = [PhaseEnd::SystemCall, PhaseEnd::Timeout, PhaseEnd::RenewedTimeout];
+    Specialization {
+        wide_cores: None,
+        phase_end: rng.pick(&phase_ends),
+        keeps_short_phases: !rng.once_in(3),
     }
 }
 

@@ -181,6 +181,7 @@ fn compensation_adds_up(case: &Case, outcome: &Outcome) -> Result<(), String> {
         Scheduler::Fair {
             compensation: Compensation::Isolation | Compensation::Even(_), ..
         }
+        | Scheduler::FairSpecialize(_)
         | Scheduler::Scx(KernelMode::Isolation | KernelMode::Even(_)) => {
             refunded == billed && refunded == repaid
         }

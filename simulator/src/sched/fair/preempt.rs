@@ -39,12 +39,17 @@ impl Fair {
         self.latest[package].set(place, key);
     }
 
+    /// The virtual time from which on a waking task preempts a running one.
+    pub(super) fn preempt_limit(&self, world: &World, task: usize) -> u64 {
+        let weight = world.tasks[task].weight;
+        policy::preempt_limit(self.vtime[task], WAKEUP_GRANULARITY_NS, weight)
+    }
+
     /// The first CPU, nearest first, whose task is ahead of the woken one by the granularity.
     /// MuQSS's `try_preempt` takes the first in locality order as well.
     pub(super) fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
-        let weight = world.tasks[task].weight;
-        let limit = policy::preempt_limit(self.vtime[task], WAKEUP_GRANULARITY_NS, weight);
+        let limit = self.preempt_limit(world, task);
         let home = world.topology.package_of(near);
         let packages = world.topology.packages;
         let reach = if self.groups == 1 { packages } else { 1 };
@@ -87,7 +92,7 @@ impl Fair {
         policy::preempts(limit, self.vtime_now(world, cpu, task))
     }
 
-    fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
+    pub(super) fn is_ahead(&self, world: &World, cpu: usize, task: usize, limit: u64) -> bool {
         let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
         let is_light = world.tasks[task].weight < NICE_0_WEIGHT;
         policy::preempts(limit, self.vtime[task])

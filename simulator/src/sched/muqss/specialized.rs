@@ -6,14 +6,14 @@ use policy::{Rank, TaskKind};
 use super::{Entry, Muqss};
 use crate::config::{RqSharing, Specialization};
 use crate::error::SimError;
-use crate::sched::specialize::Specialize;
+use crate::sched::specialize::{Rule, Specialize};
 use crate::task::Stop;
 use crate::world::World;
 
 impl Muqss {
     /// The siblings of a core share run queues, and each CPU looks at all of them (D 6.3.1).
     pub(crate) fn specialized(world: &World, settings: Specialization) -> Result<Self, SimError> {
-        let specialize = Specialize::new(world, settings)?;
+        let specialize = Specialize::new(world, settings, Rule::Loads)?;
         Ok(Self { specialize: Some(specialize), ..Self::new(world, RqSharing::Smt, true) })
     }
 
@@ -110,19 +110,9 @@ impl Muqss {
     /// choice, and queued tasks whose affinity gained or lost its last wide CPU change queues.
     fn core_changed(&mut self, world: &World, cpu: usize) {
         self.requeue_wide(world);
-        let has_wide = !self.queues[TaskKind::Wide as usize].is_empty();
-        let core = world.topology.core_of(cpu);
-        for other in world.topology.cpus_of_core(core).filter(|&other| other != cpu) {
-            let rank = world.cpus[other].running.map(|task| self.rank(world, other, task));
-            let chooses = match rank {
-                Some(Rank::Never) => true,
-                Some(Rank::First) => false,
-                Some(Rank::Second) | None => has_wide,
-            };
-            if chooses {
-                self.kicked.push(other);
-            }
-        }
+        let wide_waits = !self.queues[TaskKind::Wide as usize].is_empty();
+        let Some(specialize) = &self.specialize else { return };
+        self.kicked.extend(specialize.siblings_that_choose(world, cpu, wide_waits));
     }
 
     fn requeue_wide(&mut self, world: &World) {
