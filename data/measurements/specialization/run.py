@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Figures of docs/measurements/specialization.md: run.py EVENKEEL [FOLDER]; some three minutes.
 
-Writes control.csv (T073 and T074 by the share of the control at level 1), loop.csv (Listing 6.1 for
-seven N) and nginx.csv (idle times)."""
+Writes schedulers.csv (all schedulers in steady state), control.csv (T073 and T074 by the share of
+the control at level 1), loop.csv (Listing 6.1 for seven N) and nginx.csv (idle times). mixes.txt is
+`evenkeel mixes --mixes 100 --scheduler fair,fair-isolation,even,specialize,fair-specialize`."""
 
 import csv
 import json
@@ -100,6 +101,32 @@ phases = [{{ repeat = {{ times = {rounds}, phases = [
     return rows
 
 
+def schedulers():
+    """Parsec programs eight times as long, beside each background; nginx, and half a machine."""
+    names = "muqss,fair,fair-isolation,even,specialize,fair-specialize"
+    works = [(f"parsec-{name}", 4, ("length=8",)) for name in ("onednn", "x265", "synthetic")]
+    works += [("nginx-crypto-no-ht", 8, ()), ("nginx-crypto", 8, ()), ("half-load", 8, ())]
+    rows = []
+    for work, replicates, settings in works:
+        for run in compare(work, names, replicates, *settings):
+            if run["background"] != "avx512":
+                continue
+            beside = [task["slowdown"] for task in run["tasks"] if task["role"] == "background"]
+            counts = run.get("specialization", {})
+            rows.append({
+                "scenario": work,
+                "scheduler": run["scheduler"],
+                "isolation_slowdown_pct": round(run["isolation_slowdown_pct"], 2),
+                "signed_slowdown_pct": round(run["signed_slowdown_pct"], 2),
+                "remote_avx_overhead_pct": round(run["remote_avx_overhead_pct"], 2),
+                "background_slowdown_pct":
+                    round(100 * (sum(beside) / len(beside) - 1), 1) if beside else "",
+                "wide_cores": round(counts["wide_cores"], 2) if counts else "",
+                "core_changes_per_s": round(counts["core_changes_per_s"], 1) if counts else "",
+            })
+    return rows
+
+
 def nginx():
     rows = []
     for idle_us in (0.001, 100, 300):
@@ -119,6 +146,7 @@ def nginx():
 
 
 with tempfile.TemporaryDirectory() as folder:
+    write("schedulers.csv", schedulers())
     write("nginx.csv", nginx())
     write("control.csv", control(Path(folder)))
     write("loop.csv", loop(Path(folder)))
