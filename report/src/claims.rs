@@ -67,9 +67,7 @@ impl Published {
         let which = match self.figure.as_str() {
             "isolation_slowdown_pct" => String::new(),
             "signed_slowdown_pct" => " signed".to_owned(),
-            "cpu_time_vs_sse_pct" => " CPU time".to_owned(),
-            "remote_avx_overhead_pct" => " overhead".to_owned(),
-            other => format!(" {other}"),
+            other => format!(" {}", format::figure_words(other)),
         };
         let value = format::amount(&self.figure, self.value);
         format!("{value}{which}, {}: {}", format::how(self.calibrated), self.outcome())
@@ -165,8 +163,8 @@ pub(crate) fn judged(claim: &Claimed) -> Judged {
     let how = claim.published.map(|_| format!(", {}", format::how(claim.calibrated)));
     Judged {
         figure: match &claim.id {
-            Some(id) => format!("{id} {}", format::clean(&claim.figure)),
-            None => format::clean(&claim.figure),
+            Some(id) => format!("{id} {}", format::figure_words(&claim.figure)),
+            None => format::figure_words(&claim.figure),
         },
         scheduler: match claim.sensors.as_str() {
             "d7" => format::clean(&claim.scheduler),

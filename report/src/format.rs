@@ -165,6 +165,26 @@ pub(crate) fn amount(figure: &str, value: f64) -> String {
     if is_percentage(figure) { percent(value) } else { format!("{value:.2}") }
 }
 
+/// Metrics as readers call them.
+const METRICS: [(&str, &str); 10] = [
+    ("isolation_slowdown_pct", "slowdown"),
+    ("signed_slowdown_pct", "signed slowdown"),
+    ("slowdown_only_pct", "slowdown with speed-ups as 0"),
+    ("remote_avx_overhead_pct", "overhead"),
+    ("cpu_time_vs_sse_pct", "CPU time over that with SSE4"),
+    ("completion_s", "completion time"),
+    ("repaid_pct", "loss repaid"),
+    ("slice_mcycles", "work of a slice"),
+    ("rq_sharing smt", "siblings sharing run queues"),
+    (" - ", " minus "),
+];
+
+/// The name of a figure in words; what a claim adds to the metric stays.
+pub(crate) fn figure_words(figure: &str) -> String {
+    let replace = |text: String, &(name, words): &(&str, &str)| text.replace(name, words);
+    METRICS.iter().fold(clean(figure), replace)
+}
+
 /// Whether the values of a figure are percentages, by its name.
 pub(crate) fn is_percentage(figure: &str) -> bool {
     let metric = figure.split([' ', ',']).next().unwrap_or(figure);

@@ -4,7 +4,7 @@ use scenarios::Role;
 
 use crate::claims::Claimed;
 use crate::comparison::{Comparison, Run, Task};
-use crate::format::{clean, list, percent, signed_percent, tenths, variant};
+use crate::format::{clean, figure_words, list, percent, signed_percent, tenths, variant};
 
 /// Schedulers that people use, the most likely first.
 const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
@@ -221,7 +221,7 @@ fn claim(claimed: &Claimed) -> Option<String> {
         "under {} with {}, {}",
         clean(&claimed.scheduler),
         clean(&claimed.background),
-        clean(&claimed.figure)
+        figure_words(&claimed.figure)
     );
     let found = claimed.found?;
     let known = claimed.known_miss.as_deref().map(clean);

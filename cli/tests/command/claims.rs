@@ -43,7 +43,7 @@ fn a_broken_claim_fails_the_check_and_only_the_check() {
         (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n")
     );
     assert!(
-        stdout.contains("FAILS: under fair with avx512, signed_slowdown_pct is 3."),
+        stdout.contains("FAILS: under fair with avx512, signed slowdown is 3."),
         "{stdout}"
     );
     let args = ["compare", "canary.toml", "--replicates", "2", "--scheduler", "fair"];
@@ -87,8 +87,8 @@ fn every_claim_has_its_outcome_in_the_table() {
         line.unwrap_or_else(|| panic!("{id}\n{table}")).to_owned()
     };
     assert!(outcome("T100").ends_with("not run, predicted"), "{table}");
-    assert!(outcome("T103 remote").ends_with("known MISS, predicted"), "{table}");
-    assert!(outcome("T103 slice").ends_with("hit, predicted"), "{table}");
+    assert!(outcome("T103 overhead").ends_with("known MISS, predicted"), "{table}");
+    assert!(outcome("T103 work").ends_with("hit, predicted"), "{table}");
 }
 
 #[test]

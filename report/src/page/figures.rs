@@ -4,7 +4,7 @@ use super::parts::{Cell, Part, details, first, left_out, legend, table};
 use crate::claims::Published;
 use crate::comparison::{Comparison, Run, Task};
 use crate::drawing::Svg;
-use crate::format::{amount, clean, how, percent, signed_percent, tenths, variant};
+use crate::format::{amount, clean, figure_words, how, percent, signed_percent, tenths, variant};
 use crate::svg::{self, Bar, Group};
 use crate::table::listed;
 use crate::verdict::{Finding, findings};
@@ -172,8 +172,9 @@ fn mean_row(run: &Run) -> Vec<Cell> {
         Cell::number(&run.slowdown_text()),
         Cell::text(&beside.map_or_else(String::new, |beside| {
             let id = beside.id.as_deref().unwrap_or_default();
-            let (figure, how) = (&beside.figure, how(beside.calibrated));
-            format!("{} {figure} {how}, {} {id}", amount(figure, beside.value), beside.source)
+            let (value, how) = (amount(&beside.figure, beside.value), how(beside.calibrated));
+            let figure = figure_words(&beside.figure);
+            format!("{value} {figure} {how}, {} {id}", beside.source)
         })),
         Cell::judged(&beside.map_or_else(String::new, Published::outcome), hit),
         Cell::number(&signed_percent(run.signed_slowdown_pct)),

@@ -2,7 +2,7 @@
 
 use super::{backgrounds, both_slowdowns, schedulers, series, summary, whisker};
 use crate::evaluation::{Evaluation, Kind, Work};
-use crate::format::{amount, clean, how, tenths, variant};
+use crate::format::{amount, clean, figure_words, how, tenths, variant};
 use crate::mixes::MixRun;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, details, legend, table};
@@ -39,7 +39,7 @@ fn beside_published(evaluation: &Evaluation, kind: Kind) -> String {
             Cell::text(&work.name),
             Cell::text(&variant(&run.background)),
             Cell::text(&run.scheduler),
-            Cell::text(&beside.figure),
+            Cell::text(&figure_words(&beside.figure)),
             Cell::number(&amount(&beside.figure, beside.value)),
             Cell::number(&amount(&beside.figure, beside.ours)),
             Cell::text(how(beside.calibrated)),
