@@ -508,16 +508,13 @@ u32 ekp_specialize_adds_by_lag(const struct ek_kinds *kinds, const struct ek_kin
 
 u32 ekp_specialize_removes_by_lag(const struct ek_kinds *kinds,
 				  const struct ek_kind_vtimes *vtimes);
-u32 ekp_specialize_removes_by_lag(const struct ek_kinds *kinds,
-				  const struct ek_kind_vtimes *vtimes)
+u32 ekp_specialize_removes_by_lag(const struct ek_kinds *kinds, const struct ek_kind_vtimes *vtimes)
 {
 	return ek_specialize_removes_by_lag(kinds, vtimes);
 }
 
-u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds,
-				const struct ek_kind_vtimes *vtimes);
-u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds,
-				const struct ek_kind_vtimes *vtimes)
+u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds, const struct ek_kind_vtimes *vtimes);
+u32 ekp_specialize_narrow_first(const struct ek_kinds *kinds, const struct ek_kind_vtimes *vtimes)
 {
 	return ek_specialize_narrow_first(kinds, vtimes);
 }

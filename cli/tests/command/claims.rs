@@ -42,10 +42,7 @@ fn a_broken_claim_fails_the_check_and_only_the_check() {
         (code, stderr.as_str()),
         (2, "evenkeel: 1 of 1 claims of the scenario do not hold\n")
     );
-    assert!(
-        stdout.contains("FAILS: under fair with avx512, signed slowdown is 3."),
-        "{stdout}"
-    );
+    assert!(stdout.contains("FAILS: under fair with avx512, signed slowdown is 3."), "{stdout}");
     let args = ["compare", "canary.toml", "--replicates", "2", "--scheduler", "fair"];
     assert_eq!(folder.succeed(&args), stdout);
 }

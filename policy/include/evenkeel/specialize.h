@@ -104,8 +104,7 @@ static inline u32 ek_specialize_rank(u32 core_is_wide, u32 task_kind)
  * task.
  */
 static inline u32 ek_specialize_adds_by_lag(const struct ek_kinds *kinds,
-					    const struct ek_kind_vtimes *vtimes,
-					    u64 wasted_ns)
+					    const struct ek_kind_vtimes *vtimes, u64 wasted_ns)
 {
 	if (kinds->narrow_cores == 0 || vtimes->wide_ns >= EK_SPECIALIZE_NONE_NS)
 		return 0;
