@@ -48,9 +48,9 @@ pub struct Args {
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     program: Vec<String>,
 
-    /// Schedulers to compare; others are specialize and fair-specialize, which confine 512-bit code
-    /// to as few cores as it needs, fair-cycles and fair-energy, which charge something else than
-    /// time,
+    /// Schedulers to compare; others are core-scheduling, which keeps programs on cores of their
+    /// own, specialize and fair-specialize, which confine 512-bit code to as few cores as it
+    /// needs, fair-cycles and fair-energy, which charge something else than time,
     /// even-without-PART (matching, placing, swaps, repayment, forced-switch-out), and scx:NAME,
     /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,

@@ -176,9 +176,10 @@ impl Planned {
         self.0[0].work.compared_backgrounds()
     }
 
-    /// Runs them all in parallel.
+    /// Runs them all in parallel; of several errors the first mix's is told.
     pub fn run(&self, bar: &ProgressBar) -> Result<Vec<Mix>> {
-        self.0.par_iter().map(|mix| mix.run(bar)).collect()
+        let results: Vec<Result<Mix>> = self.0.par_iter().map(|mix| mix.run(bar)).collect();
+        results.into_iter().collect()
     }
 
     /// Facts that all mixes share.

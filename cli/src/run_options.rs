@@ -86,8 +86,8 @@ pub const SCHEDULERS: [&str; 7] =
 /// Schedulers that the dissertation discusses and refuses (D 7.3); only for comparison.
 const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 
-/// Schedulers that avoid losses by core specialization.
-pub const AVOIDING: [&str; 2] = ["specialize", "fair-specialize"];
+/// Schedulers that avoid losses, by core scheduling or core specialization.
+pub const AVOIDING: [&str; 3] = ["core-scheduling", "specialize", "fair-specialize"];
 
 /// The kernel scheduler's own source, run by the simulator.
 const FROM_THE_KERNEL: [&str; 4] =
@@ -123,6 +123,10 @@ impl RunOptions {
                 },
                 interactive: set.interactive == 1,
             },
+            "core-scheduling" => Scheduler::CoreScheduling(match set.kernel {
+                Kernel::V6_1 => CfsKernel::V6_1,
+                Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
+            }),
             "specialize" => Scheduler::Specialize(self.specialization()),
             "fair-specialize" => Scheduler::FairSpecialize(self.specialization()),
             "fair" => fair(Compensation::None),

@@ -149,6 +149,9 @@ pub struct Run {
     /// How core specialization worked, under a scheduler that has it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub specialization: Option<Specialization>,
+    /// Share of all CPU time for which core scheduling forced a CPU idle, under that scheduler.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub core_forced_idle_pct: Option<f64>,
     /// Share of busy core time at each license level.
     pub level_share_pct: Vec<f64>,
     /// From wake-up to the first instruction, foreground.

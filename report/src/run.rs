@@ -80,10 +80,19 @@ pub(crate) fn build(pairs: &[Paired], replicates: Replicates) -> Result<Run, Rep
             pairs.iter().map(|pair| pair.0.sample.outcome.specialization),
             sum(|sample| sample.outcome.simulated_ns),
         ),
+        core_forced_idle_pct: core_forced_idle_pct(pairs),
         level_share_pct: level_shares(pairs),
         wake_latency: quantiles(&histogram),
         wake_histogram_ns: histogram,
     })
+}
+
+/// Time for which core scheduling forced CPUs idle, of all CPU time.
+fn core_forced_idle_pct(pairs: &[Paired]) -> Option<f64> {
+    let outcomes = || pairs.iter().map(|pair| &pair.0.sample.outcome);
+    let idle_ns = outcomes().map(|outcome| outcome.core_forced_idle_ns).sum::<Option<u64>>()?;
+    let all_ns: u64 = outcomes().map(|outcome| outcome.busy_ns + outcome.idle_ns).sum();
+    Some(100.0 * idle_ns as f64 / all_ns.max(1) as f64)
 }
 
 const CPU_TIME: fn(&TaskOutcome) -> u64 = |task| task.cpu_time_ns;

@@ -112,7 +112,14 @@ fn schedulers(comparison: &Comparison, finding: &Finding, width: usize, color: b
         ]);
     }
     let heading = format!("\n{}: mean slowdown by scheduler", format::variant(background));
-    let sentence = |run: &Run| Some(run.specialization.as_ref()?.sentence(&run.scheduler));
+    let forced_idle = |run: &Run| {
+        let share = format::percent(run.core_forced_idle_pct?);
+        Some(format!("{}: {share} of the CPU time forced idle", format::clean(&run.scheduler)))
+    };
+    let sentence = |run: &Run| match &run.specialization {
+        Some(specialization) => Some(specialization.sentence(&run.scheduler)),
+        None => forced_idle(run),
+    };
     let with_background = comparison.compared().filter(|run| run.background == *background);
     let notes: String =
         with_background.filter_map(sentence).map(|sentence| wrap(&sentence, width)).collect();

@@ -5,6 +5,8 @@
 pub enum Scheduler {
     /// CFS of a Linux version.
     Cfs(CfsKernel),
+    /// CFS with core scheduling (Linux 5.14), where each application has a cookie.
+    CoreScheduling(CfsKernel),
     /// EEVDF of a Linux version.
     Eevdf(EevdfKernel),
     /// MuQSS 0.204.
@@ -40,6 +42,7 @@ impl Scheduler {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Cfs(_) => "cfs",
+            Self::CoreScheduling(_) => "core-scheduling",
             Self::Eevdf(_) => "eevdf",
             Self::Muqss { .. } => "muqss",
             Self::Specialize(_) => "specialize",
@@ -66,6 +69,7 @@ impl Scheduler {
             Self::FairSpecialize(_) => true,
             Self::Scx(mode) => *mode != KernelMode::Fair,
             Self::Cfs(_)
+            | Self::CoreScheduling(_)
             | Self::Eevdf(_)
             | Self::Muqss { .. }
             | Self::Specialize(_)

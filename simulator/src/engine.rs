@@ -498,6 +498,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         let losses = self.losses();
         let specialization = self.scheduler.specialization(self.world.now_ns);
+        let core_forced_idle_ns = self.scheduler.core_forced_idle_ns(self.world.now_ns);
         let world = self.world;
         let now_ns = world.now_ns;
         let ref_khz = world.model.turbo.ref_khz;
@@ -538,6 +539,7 @@ impl<S: Scheduler> Engine<'_, S> {
             renewals: self.renewals,
             policy_records: self.policy_records,
             specialization,
+            core_forced_idle_ns,
         }
     }
 }

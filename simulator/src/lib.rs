@@ -40,6 +40,7 @@ use crate::sched::fair::Fair;
 use crate::sched::fifo::Fifo;
 use crate::sched::muqss::Muqss;
 use crate::sched::percpu::PerCpu;
+use crate::sched::percpu::cookies::CoreScheduling;
 #[cfg(feature = "scx")]
 use crate::sched::scx::Scx;
 
@@ -56,6 +57,10 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
         }
         Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, |world| {
             Ok(PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel)))
+        }),
+        Scheduler::CoreScheduling(kernel) => engine::run(cpu, workload, config, |world| {
+            let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
+            Ok(CoreScheduling::new(world, kernel))
         }),
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
             Ok(PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel)))

@@ -147,6 +147,8 @@ pub struct Outcome {
     pub renewals: Vec<Renewal>,
     /// Counts of core specialization, under a scheduler that has it.
     pub specialization: Option<SpecializationCounts>,
+    /// Sum over CPUs of the time for which core scheduling forced them idle, under that scheduler.
+    pub core_forced_idle_ns: Option<u64>,
     /// Events of the policy, in order. Empty without a history; only `fair` and the schedulers
     /// built on `fair` yield them.
     pub policy_records: Vec<PolicyRecord>,

@@ -141,6 +141,11 @@ pub(crate) trait Scheduler {
         None
     }
 
+    /// Sum over CPUs of the time for which core scheduling forced them idle, if there is any.
+    fn core_forced_idle_ns(&self, _now_ns: u64) -> Option<u64> {
+        None
+    }
+
     /// More CPUs that must choose again, since the last time; pushed.
     fn reschedules(&mut self, _cpus: &mut Vec<usize>) {}
 

@@ -68,6 +68,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         renewals: Vec::new(),
         policy_records: Vec::new(),
         specialization: None,
+        core_forced_idle_ns: None,
     }
 }
 

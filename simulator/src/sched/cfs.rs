@@ -207,6 +207,71 @@ impl Cfs {
     }
 }
 
+/// What core scheduling asks of a queue, of which it takes other tasks than the first.
+impl Cfs {
+    /// Virtual runtime and number of the first task that is accepted, the running one included.
+    pub(crate) fn first_of(
+        &self,
+        cpu: usize,
+        accept: impl Fn(usize) -> bool,
+    ) -> Option<(i64, usize)> {
+        let queue = &self.queues[cpu];
+        let waiting = queue.tree.iter().map(|&(_, _, task)| task).find(|&task| accept(task));
+        let running = queue.running.filter(|&task| accept(task));
+        let both = running.into_iter().chain(waiting);
+        both.map(|task| (self.tasks[task].vruntime, task)).min_by_key(|&(vruntime, _)| vruntime)
+    }
+
+    /// The first task that is accepted runs; `None`: there is none, and none runs.
+    pub(crate) fn pick_of(
+        &mut self,
+        cpu: usize,
+        now_ns: u64,
+        accept: impl Fn(usize) -> bool,
+    ) -> Option<usize> {
+        let first = self.first_of(cpu, accept).map(|(_, task)| task);
+        match first {
+            Some(task) => self.begin(cpu, task, now_ns),
+            None => {
+                if let Some(stopped) = self.queues[cpu].running.take() {
+                    self.insert(cpu, stopped);
+                }
+            }
+        }
+        first
+    }
+
+    pub(crate) fn least_vruntime(&self, cpu: usize) -> i64 {
+        self.queues[cpu].min_vruntime
+    }
+
+    /// Whether the running task has run for half of its slice (`__entity_slice_used`).
+    pub(crate) fn has_used_half_a_slice(&self, cpu: usize) -> bool {
+        let queue = &self.queues[cpu];
+        queue.running.is_some_and(|running| {
+            let entity = &self.tasks[running];
+            let slice_ns = self.slice_ns(entity.weight, queue.nr(), queue.weight);
+            2 * (entity.ran_ns - entity.picked_at_ns) > slice_ns
+        })
+    }
+
+    /// A task of the queue begins to run; one that was stopped goes back.
+    fn begin(&mut self, cpu: usize, chosen: usize, now_ns: u64) {
+        self.queues[cpu].forget_buddy(chosen);
+        self.queues[cpu].must_choose = false;
+        self.queues[cpu].since_ns = now_ns;
+        let stopped = self.queues[cpu].running;
+        if stopped != Some(chosen) {
+            if let Some(stopped) = stopped {
+                self.insert(cpu, stopped);
+            }
+            self.extract(cpu, chosen);
+            self.tasks[chosen].picked_at_ns = self.tasks[chosen].ran_ns;
+            self.queues[cpu].running = Some(chosen);
+        }
+    }
+}
+
 impl Discipline for Cfs {
     fn update(&mut self, cpu: usize, now_ns: u64) {
         let queue = &mut self.queues[cpu];
@@ -271,17 +336,7 @@ impl Discipline for Cfs {
             .is_fair(queue.next, first)
             .or_else(|| self.is_fair(queue.last, first))
             .unwrap_or(first);
-        self.queues[cpu].forget_buddy(chosen);
-        self.queues[cpu].must_choose = false;
-        self.queues[cpu].since_ns = now_ns;
-        if stopped != Some(chosen) {
-            if let Some(stopped) = stopped {
-                self.insert(cpu, stopped);
-            }
-            self.extract(cpu, chosen);
-            self.tasks[chosen].picked_at_ns = self.tasks[chosen].ran_ns;
-            self.queues[cpu].running = Some(chosen);
-        }
+        self.begin(cpu, chosen, now_ns);
         Choice::Run(chosen)
     }
 

@@ -9,6 +9,7 @@
 
 mod balance;
 mod books;
+pub(crate) mod cookies;
 mod group;
 mod moves;
 mod nohz;
@@ -285,14 +286,7 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
         self.push_stopped(world, cpu);
         loop {
             match self.discipline.pick(cpu, now_ns) {
-                Choice::Run(task) => {
-                    self.sync_task(task, now_ns);
-                    self.queues[cpu].running = Some(task);
-                    self.entities[task].running = true;
-                    self.entities[task].last_ran_ns = Some(now_ns);
-                    self.restamp(task);
-                    return Some(Pick { task, slice_ns: None });
-                }
+                Choice::Run(task) => return Some(self.note_run(cpu, task, now_ns)),
                 Choice::Drop(task) => {
                     self.sync_task(task, now_ns);
                     self.remove(world, cpu, task);

@@ -3,6 +3,7 @@
 mod attribution;
 mod build;
 mod closed_forms;
+mod core_scheduling;
 mod even;
 mod newcomers;
 #[cfg(feature = "scx")]

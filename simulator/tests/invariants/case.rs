@@ -117,7 +117,8 @@ fn machine(rng: &mut Rng, cpu: &CpuModel) -> Machine {
 }
 
 /// Every second case is `fair`, which has most variants.
-/// One case in 16 is first come, first served, and one has core specialization of either kind.
+/// One case in 16 is first come, first served, one has core specialization of either kind, and one
+/// in 32 has core scheduling.
 fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let compensation = rng.pick(&COMPENSATIONS);
     let fair = Scheduler::Fair {
@@ -129,6 +130,7 @@ fn scheduler(seed: u64, rng: &mut Rng) -> Scheduler {
     let muqss = Scheduler::Muqss { rq_sharing: rng.pick(&sharing), interactive: !rng.once_in(3) };
     match rng.within(0, 7) {
         _ if seed % 16 == 15 => Scheduler::Fifo,
+        _ if seed % 32 == 22 => Scheduler::CoreScheduling(CfsKernel::V5_9),
         _ if seed % 32 == 14 => Scheduler::Specialize(specialization(rng)),
         _ if seed % 32 == 30 => Scheduler::FairSpecialize(specialization(rng)),
         0 => Scheduler::Cfs(rng.pick(&[CfsKernel::V5_9, CfsKernel::V6_1])),

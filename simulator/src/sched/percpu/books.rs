@@ -1,6 +1,7 @@
 //! Accounts for tasks in queues: loads, counts and idle times.
 
 use super::{AVG_IDLE_MAX_NS, Discipline, Enqueue, PerCpu};
+use crate::sched::Pick;
 use crate::sched::pelt::{CAPACITY, Input, Signal};
 use crate::task::Stop;
 use crate::world::World;
@@ -82,6 +83,16 @@ impl<D: Discipline> PerCpu<D> {
             self.entities[task].sleeping = true;
             self.queues[cpu].sleeping += 1;
         }
+    }
+
+    /// A task of the CPU's queue begins to run.
+    pub(super) fn note_run(&mut self, cpu: usize, task: usize, now_ns: u64) -> Pick {
+        self.sync_task(task, now_ns);
+        self.queues[cpu].running = Some(task);
+        self.entities[task].running = true;
+        self.entities[task].last_ran_ns = Some(now_ns);
+        self.restamp(task);
+        Pick { task, slice_ns: None }
     }
 
     /// Takes a task that does not run to another CPU's queue.
