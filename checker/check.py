@@ -95,11 +95,18 @@ def run_of(outcome):
             sensors=outcome["sensors"],
             sensors_faulty=any([outcome[fault] for fault in FAULTS]),
             renewals=[renewal(one) for one in outcome["renewals"]],
+            counted_from_ns=time(outcome["counted_from_ns"]),
         )
     except KeyError as error:
         raise BadInput(f"the outcome does not state {error.args[0]}") from error
     except TypeError as error:
         raise BadInput(f"the outcome garbles {error}") from error
+
+
+def time(stated):
+    if not history.is_count(stated):
+        raise BadInput(f"the outcome's counted_from_ns: {stated} is no time")
+    return stated
 
 
 def renewal(stated):

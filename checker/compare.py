@@ -1,10 +1,8 @@
 """Compares what a simulator states with what its history comes to."""
 
 import compensation
-from model import RATE_STEP
+from model import DOUBLES
 
-# Relative error of sums of up to a million doubles, far above what they can reach.
-DOUBLES = 1e-9
 EXACT_TASK = ("application", "cpu_time_ns", "slices", "migrations", "completion_ns")
 
 
@@ -26,11 +24,7 @@ def totals(replay):
 def task_result(task, cpu):
     """What one task got, and the bounds within which a right simulator states it (README)."""
     completion = None if task.ended_ns is None else task.ended_ns - (task.began_ns or 0)
-    cycles_per_ns = cpu.ref_khz / 1e6
-    ref_cycles = task.progress_ns * cycles_per_ns
-    doubles = (task.progress_ns + task.overhead_done_ns) * cycles_per_ns * DOUBLES
-    rates_ns = task.cpu_time_ns * RATE_STEP
-    below = (rates_ns + task.steps * cpu.fastest) * cycles_per_ns + task.steps
+    work = task.work_bounds(cpu)
     return {
         "tid": task.tid,
         "application": task.app,
@@ -38,9 +32,11 @@ def task_result(task, cpu):
         "slices": task.slices,
         "migrations": task.migrations,
         "completion_ns": completion,
-        "ref_cycles": ref_cycles,
-        "ref_cycles_min": ref_cycles - below - doubles - 1,
-        "ref_cycles_max": ref_cycles + doubles + 1,
+        "ref_cycles": work.done,
+        "ref_cycles_min": work.at_least,
+        "ref_cycles_max": work.at_most,
+        "ref_cycles_before_min": task.before.at_least,
+        "ref_cycles_before_max": task.before.at_most,
         "overhead_ns": task.overhead_done_ns,
         "lost_ns": task.lost_ns,
         "lost_ns_width": task.lost_error_ns + task.losing_pieces + 1,
@@ -90,9 +86,10 @@ def compare_task(ours, stated):
     for key in EXACT_TASK:
         if stated[key] != ours[key]:
             yield key, f"{who}: stated {stated[key]}, by the history {ours[key]}"
-    if not ours["ref_cycles_min"] <= stated["ref_cycles"] <= ours["ref_cycles_max"]:
-        low, high = ours["ref_cycles_min"], ours["ref_cycles_max"]
-        yield "ref_cycles", f"{who}: stated {stated['ref_cycles']}, not in {low:.0f}..{high:.0f}"
+    for key in ("ref_cycles", "ref_cycles_before"):
+        low, high = ours[f"{key}_min"], ours[f"{key}_max"]
+        if not low <= stated[key] <= high:
+            yield key, f"{who}: stated {stated[key]}, not in {low:.0f}..{high:.0f}"
     if abs(stated["lost_ns"] - ours["lost_ns"]) > ours["lost_ns_width"]:
         lost, width = ours["lost_ns"], ours["lost_ns_width"]
         yield "lost_ns", f"{who}: stated {stated['lost_ns']}, not {lost:.0f} +- {width:.0f}"

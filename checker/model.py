@@ -15,6 +15,8 @@ CLASSES = {
 }
 # The simulator keeps rates in 2^-20, rounded down.
 RATE_STEP = 2.0**-20
+# Relative error of sums of up to a million doubles, far above what they can reach.
+DOUBLES = 1e-9
 
 
 @dataclass
@@ -30,6 +32,8 @@ class Run:
     sensors_faulty: bool = False
     # Ends of slices that the history does not show: (time, task).
     renewals: list = field(default_factory=list)
+    # From when on rates of work count; 0: always.
+    counted_from_ns: int = 0
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,15 @@ class Slice:
         self.stall_cycles += cycles * min(1.0, stalled)
 
 
+@dataclass(frozen=True)
+class Work:
+    """Reference cycles, and the bounds within which a right simulator states them (README)."""
+
+    done: float = 0.0
+    at_least: float = 0.0
+    at_most: float = 0.0
+
+
 @dataclass(eq=False)
 class Task:
     """A task's state, and what it got so far."""
@@ -96,6 +109,8 @@ class Task:
     # For the bounds of compare.py.
     steps: int = 0
     phaseless_ns: float = 0.0
+    # The work done until counting began.
+    before: Work = Work()
     losing_pieces: int = 0
     lost_error_ns: float = 0.0
 
@@ -112,6 +127,15 @@ class Task:
             self.phaseless_ns += work - overhead
         if pace.losing:
             self.loses(dt * pace.loss, dt * pace.loss_error)
+
+    def work_bounds(self, cpu):
+        """The work done so far."""
+        cycles_per_ns = cpu.ref_khz / 1e6
+        done = self.progress_ns * cycles_per_ns
+        doubles = (self.progress_ns + self.overhead_done_ns) * cycles_per_ns * DOUBLES
+        rates_ns = self.cpu_time_ns * RATE_STEP
+        below = (rates_ns + self.steps * cpu.fastest) * cycles_per_ns + self.steps
+        return Work(done, done - below - doubles - 1, done + doubles + 1)
 
     def loses(self, lost_ns, error_ns):
         self.lost_ns += lost_ns

@@ -52,12 +52,12 @@ class Replay:
         renewals = [{**renewal, "e": "renewal"} for renewal in self.run.renewals]
         everything = heapq.merge(self.in_order(records), sorted(renewals, key=at), key=at)
         for time, instant in groupby(everything, key=at):
-            self.run_deadlines(time)
+            self.run_until(time)
             self.at(time, list(instant))
         if self.now > self.end_ns:
             self.complain("time", f"a record lies after the end, {self.end_ns} ns")
             self.end_ns = self.now
-        self.run_deadlines(self.end_ns)
+        self.run_until(self.end_ns)
         self.now = self.end_ns
         for core in self.cores:
             self.book(core)
@@ -76,6 +76,18 @@ class Replay:
                 record = {**record, "t": last}
             last = record["t"]
             yield record
+
+    def run_until(self, time):
+        """License deadlines until then, and the work done until counting begins."""
+        counted_from = self.run.counted_from_ns
+        if self.now < counted_from <= time:
+            self.run_deadlines(counted_from)
+            self.now = counted_from
+            for core in self.cores:
+                self.book(core)
+            for task in self.tasks.values():
+                task.before = task.work_bounds(self.cpu)
+        self.run_deadlines(time)
 
     def run_deadlines(self, before):
         """License deadlines at which the history says nothing."""

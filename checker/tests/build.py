@@ -13,7 +13,7 @@ US = 1000
 RUN = {
     "smt_share_permille": 625, "turbo_cores": None, "turbo": True,
     "scheduler": "fair", "sensors": "d7", **{fault: 0 for fault in check.FAULTS},
-    "renewals": [], "losses": [],
+    "renewals": [], "losses": [], "counted_from_ns": 0,
 }
 
 

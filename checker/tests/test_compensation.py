@@ -44,7 +44,7 @@ def outcome(scheduler="fair-isolation", sensors="truth"):
         {
             **{name: task[name] for name in names},
             "lost_ns": int(task["lost_ns"]), "ref_cycles": int(task["ref_cycles"]),
-            "refunded_ns": 0, "billed_ns": 0,
+            "ref_cycles_before": 0, "refunded_ns": 0, "billed_ns": 0,
         }
         for task in tasks.values()
     ]

@@ -57,6 +57,7 @@ class Files(unittest.TestCase):
             ("does not state sensors", lambda stated: stated.pop("sensors")),
             ("does not state renewals", lambda stated: stated.pop("renewals")),
             ("lacks or garbles 'losses'", lambda stated: stated.pop("losses")),
+            ("counted_from_ns: ", lambda stated: stated.update(counted_from_ns=-1)),
             ("renewals: ", lambda stated: stated["renewals"].append({"t": "1", "task": 2})),
             ("garbles ", lambda stated: stated["renewals"].append(7)),
             ("'repaid_ns'", lambda stated: stated["losses"][0].pop("repaid_ns")),

@@ -27,7 +27,7 @@ def history():
 
 def outcome():
     """What a right simulator states about it; 670 us at 3.5 GHz and 220 us at 3.7 GHz."""
-    same = {"slices": 1, "migrations": 0, "refunded_ns": 0, "billed_ns": 0}
+    same = {"slices": 1, "migrations": 0, "refunded_ns": 0, "billed_ns": 0, "ref_cycles_before": 0}
     first = {"cpu_time_ns": 1_000_000, "lost_ns": 0, "ref_cycles": 3_318_749, **same}
     second = {"cpu_time_ns": 900_000, "lost_ns": 46_216, "ref_cycles": 3_158_999, **same}
     return {
@@ -62,6 +62,14 @@ def index(event, time):
 class PlantedErrors(unittest.TestCase):
     def test_the_unspoilt_history_agrees(self):
         self.assertEqual(kinds(history()), set())
+
+    def test_work_before_the_end_of_the_warm_up_is_recomputed(self):
+        stated = {**outcome(), "counted_from_ns": 600 * US}
+        # 30 us at 3.7/4, 20 us at 3.6/2, 530 us at 3.5.
+        stated["tasks"][0]["ref_cycles_before"] = 27_750 + 36_000 + 1_855_000 - 1
+        self.assertEqual(kinds(history(), stated), set())
+        stated["tasks"][0]["ref_cycles_before"] += 1000
+        self.assertEqual(kinds(history(), stated), {"ref_cycles_before"})
 
     def test_every_record_that_is_taken_away_is_missed(self):
         for number, record in enumerate(history()):

@@ -3,6 +3,7 @@
 use anyhow::{Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use cpu_model::CpuModel;
+use scenarios::Start;
 use simulator::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
     Scheduler, SensorFaults, SensorSet, Specialization,
@@ -214,8 +215,10 @@ impl RunOptions {
         scheduler: Scheduler,
         sensors: Sensors,
         replicate: u64,
+        start: Start,
         limit_ns: u64,
     ) -> Config {
+        let start = self.start(start);
         let set = &self.set.simulation;
         Config {
             scheduler,
@@ -229,9 +232,20 @@ impl RunOptions {
             private_licenses: set.private_licenses,
             steady_cores_permille: set.steady_cores,
             hz: set.hz,
-            limit_ns,
+            start,
+            limit_ns: limit_ns.saturating_add(start.counts_from_ns()),
             events_max: EVENTS_MAX,
             history: false,
+        }
+    }
+
+    /// When threads begin: as the work says, unless asked otherwise.
+    pub fn start(&self, work: Start) -> Start {
+        let set = &self.set.simulation;
+        let asked_ns = |time_ms: Option<u32>| time_ms.map(|ms| u64::from(ms) * 1_000_000);
+        Start {
+            arrival_window_ns: asked_ns(set.arrival_window_ms).unwrap_or(work.arrival_window_ns),
+            warm_up_ns: asked_ns(set.warm_up_ms).unwrap_or(work.warm_up_ns),
         }
     }
 
@@ -247,6 +261,8 @@ impl RunOptions {
             || set.hold_us.is_some()
             || set.private_licenses
             || set.placebo
+            || set.warm_up_ms.is_some()
+            || set.arrival_window_ms.is_some()
             || set.smt_share != SMT_SHARE_PERMILLE
             || set.believed_smt_share != SMT_SHARE_PERMILLE
             || set.queues != QueueGroups::Global

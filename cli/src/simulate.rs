@@ -88,6 +88,7 @@ struct RunResult<'a> {
     switches: u64,
     migrations: u64,
     simulated_ns: u64,
+    counted_from_ns: u64,
     events: u64,
 }
 
@@ -99,6 +100,7 @@ struct TaskResult<'a> {
     cpu_time_ns: u64,
     lost_ns: u64,
     ref_cycles: u64,
+    ref_cycles_before: u64,
     slices: u64,
     migrations: u64,
     waited_ns: u64,
@@ -136,7 +138,7 @@ pub fn run(args: Args) -> Result<()> {
     let scheduler = args.run.scheduler(&args.scheduler)?;
     let limit_ns = args.limit.map_or(scenario.run.limit_ns, |limit| limit.as_nanos() as u64);
     let Some(&sensors) = args.run.sensors.first() else { bail!("--sensors: name one set") };
-    let mut config = args.run.config(scheduler, sensors, 0, limit_ns);
+    let mut config = args.run.config(scheduler, sensors, 0, scenario.run.start, limit_ns);
     config.history = args.output.is_some();
     let outcome =
         simulator::run(&cpu, &workload, &config).with_context(|| args.scenario.clone())?;
@@ -219,6 +221,7 @@ fn result<'a>(
     outcome: &'a Outcome,
 ) -> RunResult<'a> {
     let application = |index: u32| workload.applications[index as usize].name.as_str();
+    let warm_up = outcome.warm_up.as_ref();
     let tasks = outcome.tasks.iter().enumerate().map(|(index, task)| TaskResult {
         tid: index + 1,
         name: &workload.threads[index].name,
@@ -226,6 +229,7 @@ fn result<'a>(
         cpu_time_ns: task.cpu_time_ns,
         lost_ns: task.lost_ns,
         ref_cycles: task.ref_cycles,
+        ref_cycles_before: warm_up.map_or(0, |warm_up| warm_up.ref_cycles[index]),
         slices: task.slices,
         migrations: task.migrations,
         waited_ns: task.waited_ns,
@@ -267,6 +271,7 @@ fn result<'a>(
         switches: outcome.switches,
         migrations: outcome.migrations,
         simulated_ns: outcome.simulated_ns,
+        counted_from_ns: warm_up.map_or(0, |warm_up| warm_up.ended_ns),
         events: outcome.events,
     }
 }

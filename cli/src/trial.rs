@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use kernels::Tsc;
+use scenarios::Start;
 use sensors::facts::{self, Facts};
 use serde::Serialize;
 use silicon::trial::{self, Place, Plan, Prediction, Setting, Trial, Verdict};
@@ -202,6 +203,7 @@ fn predict(
         private_licenses: false,
         steady_cores_permille: 0,
         hz: facts.hz.unwrap_or(HZ),
+        start: Start::default(),
         limit_ns: SIMULATED_NS,
         events_max: u64::MAX,
         history: false,

@@ -12,7 +12,7 @@ pub(crate) struct Got {
     pub(crate) threads: usize,
     /// Sums over the threads; `completion_ns` is the longest, `None` when one did not end.
     pub(crate) sum: TaskOutcome,
-    /// Reference cycles a nanosecond of the run.
+    /// Reference cycles a nanosecond of the run, without its warm-up.
     pub(crate) rate: f64,
 }
 
@@ -67,7 +67,14 @@ fn sum_up(
         refunded_ns: total(|task| task.refunded_ns),
         billed_ns: total(|task| task.billed_ns),
     };
-    let rate = sum.ref_cycles as f64 / outcome.simulated_ns.max(1) as f64;
+    let (from_ns, ref_cycles_before) = outcome.warm_up.as_ref().map_or((0, 0), |warm_up| {
+        let threads = thread_application.iter().zip(&warm_up.ref_cycles);
+        let own = threads.filter(|&(&owner, _)| owner as usize == index);
+        (warm_up.ended_ns, own.map(|(_, done)| done).sum())
+    });
+    let ref_cycles = sum.ref_cycles.saturating_sub(ref_cycles_before);
+    let counted_ns = outcome.simulated_ns.saturating_sub(from_ns);
+    let rate = ref_cycles as f64 / counted_ns.max(1) as f64;
     Got { application: application.clone(), threads: threads.len(), sum, rate }
 }
 

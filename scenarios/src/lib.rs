@@ -23,7 +23,9 @@ pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
 pub use mix::{development_seed, held_out_seed, mix};
 pub use replay::{Repetition, ReplayError, ReplayOptions, ReplayReport, from_recording, repeat};
-pub use scenario::{CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, THREADS_MAX};
+pub use scenario::{
+    CPUS_MAX, Case, ForegroundMode, MachineDefaults, Run, Scenario, Start, THREADS_MAX,
+};
 pub use workload::{
     Application, Barrier, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload,
 };

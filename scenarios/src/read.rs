@@ -12,12 +12,14 @@ use crate::fields::{Fields, Place, Source, Value, list_or_empty};
 use crate::number::{Number, Parameters};
 use crate::phase::{ClassOf, Defaults, Share, read_class, read_phases, read_share};
 use crate::scenario::{
-    ApplicationSpec, CPUS_MAX, Demand, ForegroundMode, MachineSpec, Run, Scenario, Variant,
+    ApplicationSpec, CPUS_MAX, Demand, ForegroundMode, MachineSpec, Run, Scenario, Start, Variant,
 };
 use crate::workload::CpuSet;
 
 /// Longest time a scenario may ask for, in s.
 const LIMIT_S_MAX: f64 = 3600.0;
+/// Longest arrival window and longest warm-up.
+const START_MS_MAX: f64 = 60_000.0;
 
 /// Reads a scenario in TOML, without compiling its cases.
 pub(crate) fn read_toml(text: &str, source: &Source) -> Result<Scenario, ScenarioError> {
@@ -95,7 +97,12 @@ fn blank() -> Scenario {
         description: String::new(),
         source: String::new(),
         cpu: String::new(),
-        run: Run { foreground: ForegroundMode::Each, limit_ns: 30_000_000_000, replicates: 20 },
+        run: Run {
+            foreground: ForegroundMode::Each,
+            start: Start::default(),
+            limit_ns: 30_000_000_000,
+            replicates: 20,
+        },
         parameters: BTreeMap::new(),
         fits: Vec::new(),
         calibrated_on: Vec::new(),
@@ -185,6 +192,17 @@ fn read_run(mut fields: Fields, base: Run) -> Result<Run, ScenarioError> {
             _ => return Err(value.error("\"each\" or \"together\"")),
         },
     };
+    let mut time_ns = |field, base_ns| match fields.take(field) {
+        None => Ok(base_ns),
+        Some(value) => {
+            let time_ms = Number::read(&value)?.get(&Parameters::new(), 0.0, START_MS_MAX)?;
+            Ok((time_ms * 1e6).round() as u64)
+        }
+    };
+    let start = Start {
+        arrival_window_ns: time_ns("arrival_window_ms", base.start.arrival_window_ns)?,
+        warm_up_ns: time_ns("warm_up_ms", base.start.warm_up_ns)?,
+    };
     let limit_ns = match fields.take("limit_s") {
         None => base.limit_ns,
         Some(value) => {
@@ -195,7 +213,7 @@ fn read_run(mut fields: Fields, base: Run) -> Result<Run, ScenarioError> {
     let replicates =
         fields.take("replicates").map_or(Ok(base.replicates), |value| value.count(1, 10_000))?;
     fields.finish()?;
-    Ok(Run { foreground, limit_ns, replicates })
+    Ok(Run { foreground, start, limit_ns, replicates })
 }
 
 /// Reads numbers by name; with `known`, only names in `known`.

@@ -18,7 +18,7 @@ use crate::error::{ScenarioError, printable};
 use crate::fields::{Place, Source};
 use crate::number::Number;
 use crate::scenario::{
-    ApplicationSpec, Demand, ForegroundMode, MachineSpec, Run, Scenario, Variant,
+    ApplicationSpec, Demand, ForegroundMode, MachineSpec, Run, Scenario, Start, Variant,
 };
 
 /// CPU table of files that name none; our choice.
@@ -81,6 +81,7 @@ pub(crate) fn read(text: &str, source: &Source) -> Result<Scenario, ScenarioErro
         cpu: ours.cpu.unwrap_or_else(|| CPU.to_owned()),
         run: Run {
             foreground: ForegroundMode::Together,
+            start: Start::default(),
             limit_ns: (limit_s * 1e9) as u64,
             replicates: REPLICATES,
         },

@@ -48,12 +48,32 @@ pub enum ForegroundMode {
     Together,
 }
 
+/// When the threads of a run begin, besides their `arrival_ns`; by default all at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// Threads of the background arrive at random times within so long from 0, and applications
+    /// of the foreground at random times within so long from the end of the warm-up.
+    pub arrival_window_ns: u64,
+    /// How long the background runs before the first application of the foreground can arrive.
+    pub warm_up_ns: u64,
+}
+
+impl Start {
+    /// From when on all applications of the foreground are present; rates of work count from here.
+    #[must_use]
+    pub fn counts_from_ns(self) -> u64 {
+        self.warm_up_ns.saturating_add(self.arrival_window_ns)
+    }
+}
+
 /// How a scenario wants to be run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
     /// How foreground applications meet the background.
     pub foreground: ForegroundMode,
-    /// Simulated time after which a run stops.
+    /// When threads begin.
+    pub start: Start,
+    /// Simulated time after the warm-up after which a run stops.
     pub limit_ns: u64,
     /// How many seeds.
     pub replicates: u32,

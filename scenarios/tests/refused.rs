@@ -110,6 +110,14 @@ const WRONG_VALUES: &[Refusal] = &[
     ("cores = 4", "cores = 0", 8, "machine.cores", "a whole number from 1 to"),
     ("cores = 4", "cores = 600", 8, "machine.cores", "at most 1024 logical"),
     ("limit_s = 10", "limit_s = -1", 11, "run.limit_s", "a number from"),
+    ("limit_s = 10", "warm_up_ms = -1", 11, "run.warm_up_ms", "a number from 0 to 60000"),
+    (
+        "limit_s = 10",
+        "arrival_window_ms = 60001",
+        11,
+        "run.arrival_window_ms",
+        "a number from 0 to 60000",
+    ),
     (
         "work_us = 1000",
         "work_us = -5",

@@ -1,5 +1,7 @@
 //! How to run a workload.
 
+use scenarios::Start;
+
 /// A scheduler and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduler {
@@ -357,6 +359,8 @@ pub struct Config {
     pub steady_cores_permille: u32,
     /// Timer interrupts a second of tick-driven schedulers.
     pub hz: u32,
+    /// When threads begin.
+    pub start: Start,
     /// Stop after this time even if the foreground has not ended.
     pub limit_ns: u64,
     /// Give up after that many events; some 3 million take a second.
@@ -382,6 +386,7 @@ impl Config {
             private_licenses: false,
             steady_cores_permille: 0,
             hz: 250,
+            start: Start::default(),
             limit_ns,
             events_max: u64::MAX,
             history: false,

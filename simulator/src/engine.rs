@@ -3,6 +3,7 @@
 mod decisions;
 mod give_up;
 mod program;
+mod warm_up;
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -13,7 +14,7 @@ use trace::{Event, SwitchState};
 
 use crate::config::Config;
 use crate::error::SimError;
-use crate::outcome::{Outcome, PolicyRecord, Renewal};
+use crate::outcome::{Outcome, PolicyRecord, Renewal, WarmUp};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Wake};
 use crate::sensors::{self, Place, Sensors};
@@ -40,6 +41,7 @@ struct Engine<'a, S> {
     /// By semaphore: its count and queue.
     semaphores: Vec<(u64, VecDeque<usize>)>,
     foreground_left: usize,
+    warm_up: Option<WarmUp>,
     repaid_ns: Vec<u64>,
     idle_compensation_ns: Vec<u64>,
     renewals: Vec<Renewal>,
@@ -74,6 +76,7 @@ pub(crate) fn run<S: Scheduler>(
         workload,
         reschedule: Vec::new(),
         rescheduled: Vec::new(),
+        warm_up: None,
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
@@ -87,9 +90,10 @@ pub(crate) fn run<S: Scheduler>(
         migrations: 0,
     };
     let forked = workload.forked();
-    for (index, thread) in workload.threads.iter().enumerate() {
+    for index in 0..workload.threads.len() {
         if !forked.contains(&(index as u32)) {
-            engine.world.set_timer(Timer::TaskWakes(index), thread.arrival_ns);
+            let arrival_ns = engine.world.tasks[index].arrival_ns;
+            engine.world.set_timer(Timer::TaskWakes(index), arrival_ns);
         }
     }
     engine.run()?;
@@ -109,9 +113,11 @@ impl<S: Scheduler> Engine<'_, S> {
                         return Err(self.deadlock());
                     }
                     if at_ns > self.world.config.limit_ns {
+                        self.end_warm_up(self.world.config.limit_ns);
                         self.world.now_ns = self.world.config.limit_ns;
                         return Ok(());
                     }
+                    self.end_warm_up(at_ns);
                     self.world.now_ns = at_ns;
                 }
                 continue;
@@ -350,10 +356,9 @@ impl<S: Scheduler> Engine<'_, S> {
 
     fn end(&mut self, task: usize) {
         let now_ns = self.world.now_ns;
-        let arrival_ns = self.workload.threads[task].arrival_ns;
         let subject = &mut self.world.tasks[task];
         subject.state = State::Ended;
-        subject.outcome.completion_ns = Some(now_ns - arrival_ns);
+        subject.outcome.completion_ns = Some(now_ns - subject.arrival_ns);
         if subject.foreground {
             self.foreground_left -= 1;
         }
@@ -526,6 +531,7 @@ impl<S: Scheduler> Engine<'_, S> {
             tasks,
             losses,
             simulated_ns: now_ns,
+            warm_up: self.warm_up,
             completed: self.foreground_left == 0,
             level_ns: world.level_ns,
             throttled_ns: world.throttled_ns,

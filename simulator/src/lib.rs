@@ -4,6 +4,7 @@
 //! thread inside a run: the same workload, CPU, configuration and seed give the
 //! same outcome to the last bit.
 
+mod arrivals;
 mod config;
 mod domain;
 mod engine;
@@ -28,7 +29,7 @@ pub use config::{
 };
 pub use error::SimError;
 pub use outcome::{
-    Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome,
+    Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome, WarmUp,
 };
 
 use cpu_model::CpuModel;

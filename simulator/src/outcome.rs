@@ -114,6 +114,15 @@ pub struct SpecializationCounts {
     pub wide_core_ns: u64,
 }
 
+/// The time until all applications of the foreground are present (`scenarios::Start`).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WarmUp {
+    /// When it ended.
+    pub ended_ns: u64,
+    /// By thread id: reference cycles done until then.
+    pub ref_cycles: Vec<u64>,
+}
+
 /// Everything one run yields. A function of workload, CPU, configuration and seed alone.
 #[derive(Clone, Debug)]
 pub struct Outcome {
@@ -123,6 +132,9 @@ pub struct Outcome {
     pub losses: Vec<Loss>,
     /// When the last foreground thread ended, or the time limit.
     pub simulated_ns: u64,
+    /// The part of the run that rates of work leave out; `None` where there is none, or where the
+    /// run ended within.
+    pub warm_up: Option<WarmUp>,
     /// Whether every foreground thread ended before the time limit.
     pub completed: bool,
     /// Busy time, summed over CPUs, by license level in force.

@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Sensor = 3,
     /// Choices of a scheduler model.
     Scheduler = 4,
+    /// When threads and applications arrive.
+    Arrival = 5,
 }
 
 /// A stream of random numbers.

@@ -142,6 +142,8 @@ impl Amount {
 #[derive(Clone, Debug)]
 pub(crate) struct Task {
     pub state: State,
+    /// When the thread arrives, unless another one forks it.
+    pub arrival_ns: u64,
     pub application: usize,
     pub foreground: bool,
     pub weight: u32,
@@ -185,11 +187,13 @@ impl Task {
         thread: &Thread,
         foreground: bool,
         mask: usize,
+        arrival_ns: u64,
         cpu: &CpuModel,
         seed: u64,
     ) -> Self {
         Self {
             state: State::Absent,
+            arrival_ns,
             application: thread.application as usize,
             foreground,
             weight: policy::weight(thread.nice),
@@ -210,7 +214,7 @@ impl Task {
             position: 0,
             amount: Amount::default(),
             loops: vec![0; thread.program.len()],
-            timers: vec![thread.arrival_ns; timers(&thread.program)],
+            timers: vec![arrival_ns; timers(&thread.program)],
             number: thread.stream,
             stream: Stream::new(seed, Purpose::Work, thread.stream),
         }

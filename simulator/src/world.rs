@@ -5,6 +5,7 @@ use cpu_model::{CpuModel, LEVELS_MAX, License, LicenseDomain, Turbo};
 use scenarios::Workload;
 use trace::Event;
 
+use crate::arrivals::arrivals;
 use crate::config::Config;
 use crate::domain::{Domain, Runner};
 use crate::error::SimError;
@@ -99,6 +100,25 @@ pub(crate) struct World<'a> {
     is_dirty: Mask,
 }
 
+/// The tasks of all threads; refuses threads that no CPU can run.
+fn tasks(
+    model: &CpuModel,
+    workload: &Workload,
+    config: &Config,
+    masks: Vec<Option<usize>>,
+) -> Result<Vec<Task>, SimError> {
+    let mut tasks = Vec::with_capacity(workload.threads.len());
+    let arrivals = arrivals(workload, config);
+    for ((thread, mask), arrival_ns) in workload.threads.iter().zip(masks).zip(arrivals) {
+        let application = &workload.applications[thread.application as usize];
+        let foreground = application.role == scenarios::Role::Foreground;
+        refuse_unknown_class(model, thread)?;
+        let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
+        tasks.push(Task::new(thread, foreground, mask, arrival_ns, model, config.seed));
+    }
+    Ok(tasks)
+}
+
 impl<'a> World<'a> {
     pub(crate) fn new(
         model: &'a CpuModel,
@@ -111,14 +131,7 @@ impl<'a> World<'a> {
         }
         let (affinities, masks) =
             Affinities::new(&topology, workload.threads.iter().map(|thread| &thread.affinity));
-        let mut tasks = Vec::with_capacity(workload.threads.len());
-        for (thread, mask) in workload.threads.iter().zip(masks) {
-            let application = &workload.applications[thread.application as usize];
-            let foreground = application.role == scenarios::Role::Foreground;
-            refuse_unknown_class(model, thread)?;
-            let mask = mask.ok_or_else(|| SimError::NoCpu { thread: thread.name.clone() })?;
-            tasks.push(Task::new(thread, foreground, mask, model, config.seed));
-        }
+        let tasks = tasks(model, workload, config, masks)?;
         refuse_steady_cores(model, config)?;
         let domains = Domain::of_machine(model, &topology, config.steady_cores_permille);
         let slots = Slots::new(topology.cpus, domains.len(), tasks.len());

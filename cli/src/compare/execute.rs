@@ -7,7 +7,7 @@ use cpu_model::CpuModel;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use report::{Replicates, Sample, Setup};
-use scenarios::{Case, MachineDefaults, Scenario, Workload};
+use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 use simulator::{Config, Scheduler};
 
 use super::work::Work;
@@ -83,6 +83,8 @@ pub struct Looked {
     pub background: String,
     /// Foreground program of the run, if the scenario runs several one by one.
     pub program: Option<String>,
+    /// When the warm-up ends.
+    pub start_ns: u64,
     /// The history.
     pub history: trace::History,
 }
@@ -191,8 +193,8 @@ impl Plan {
         group.iter().map(run).collect()
     }
 
-    /// The first `until_ns` of a history a scheduler, beside the first background that is no
-    /// control.
+    /// A history a scheduler, beside the first background that is no control: the warm-up and the
+    /// first `until_ns` after it.
     pub fn histories(&self, work: &Work, until_ns: u64) -> Result<Vec<Looked>> {
         let mut histories: Vec<Looked> = Vec::new();
         let shown = |job: &&Job| !work.background(job.case.background).1;
@@ -207,12 +209,14 @@ impl Plan {
             let workload = self.workload(work, job)?;
             let mut config = self.config(work, job);
             config.history = true;
-            config.limit_ns = config.limit_ns.min(until_ns);
+            let start_ns = config.start.counts_from_ns();
+            config.limit_ns = config.limit_ns.min(start_ns.saturating_add(until_ns));
             let outcome = self.simulate(&workload, &config, job, work)?;
             histories.extend(outcome.history.map(|history| Looked {
                 scheduler: name.to_owned(),
                 background: work.background(case.background).0,
                 program: work.program(case),
+                start_ns,
                 history,
             }));
         }
@@ -228,7 +232,8 @@ impl Plan {
 
     fn config(&self, work: &Work, job: &Job) -> Config {
         let replicate = u64::from(job.replicate);
-        self.options.config(job.scheduler.clone(), job.sensors, replicate, work.limit_ns())
+        let scheduler = job.scheduler.clone();
+        self.options.config(scheduler, job.sensors, replicate, work.start(), work.limit_ns())
     }
 
     fn simulate(
@@ -305,6 +310,7 @@ impl Plan {
             let steady = format!("{} permille", set.steady_cores);
             parameters.push(("cores that keep their clock".into(), steady));
         }
+        parameters.extend(start_parameters(options.start(work.start())));
         if let Some(hold_us) = set.hold_us {
             parameters.push(("licenses held".into(), format!("{hold_us} us")));
         }
@@ -341,6 +347,15 @@ fn unlike_control(background: &str) -> String {
         "The applications beside {background} are written apart from the control's, and may differ \
          in more than classes: --set placebo=true shows by how much."
     )
+}
+
+/// When threads begin, where not all at once.
+fn start_parameters(start: Start) -> Vec<(String, String)> {
+    let times =
+        [("arrival window", start.arrival_window_ns), ("warm-up", start.warm_up_ns)].into_iter();
+    let is_given = |&(_, time_ns): &(&str, u64)| time_ns > 0;
+    let named = |(name, time_ns): (&str, u64)| (name.into(), format!("{} ms", time_ns / 1_000_000));
+    times.filter(is_given).map(named).collect()
 }
 
 /// Parameters as the runs used them: a range where fitted sets differ.

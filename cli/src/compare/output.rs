@@ -178,7 +178,7 @@ fn gantt<'a>(looked: &'a Looked, shown: Shown, perfetto: Option<&'a str>) -> Gan
         background: &looked.background,
         program: looked.program.as_deref(),
         history: &looked.history,
-        span_ns: [shown.from_ns, shown.to_ns],
+        span_ns: [shown.from_ns, shown.to_ns].map(|ns| looked.start_ns.saturating_add(ns)),
         perfetto,
     }
 }

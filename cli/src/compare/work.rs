@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail, ensure};
-use scenarios::{Case, MachineDefaults, Scenario, Workload};
+use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 
 use super::recording::Recording;
 use crate::files;
@@ -30,6 +30,11 @@ impl Work {
         match (scenario, trace) {
             (_, Some(path)) => {
                 settings.refuse_parameters()?;
+                let set = &settings.simulation;
+                ensure!(
+                    set.warm_up_ms.is_none() && set.arrival_window_ms.is_none(),
+                    "--set warm-up-ms, arrival-window-ms: a recording says when threads begin"
+                );
                 let recording = Recording::read(path, class, &settings.replay)?;
                 Ok(Self::Recording(Box::new(recording)))
             }
@@ -129,7 +134,15 @@ impl Work {
         }
     }
 
-    /// Simulated time after which a run stops.
+    /// When threads begin, besides what a recording says of it.
+    pub fn start(&self) -> Start {
+        match self {
+            Self::Scenario(scenario) => scenario.run.start,
+            Self::Recording(_) => Start::default(),
+        }
+    }
+
+    /// Simulated time after the warm-up after which a run stops.
     pub fn limit_ns(&self) -> u64 {
         match self {
             Self::Scenario(scenario) => scenario.run.limit_ns,

@@ -72,6 +72,17 @@ pub struct Simulation {
     #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
     pub placebo: bool,
 
+    /// The background runs so long before the foreground can arrive, and rates of work count from
+    /// then on [default: as the scenario says]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=60_000))]
+    pub warm_up_ms: Option<u32>,
+
+    /// Threads of the background arrive at random times within so long, applications of the
+    /// foreground at random times within so long after the warm-up
+    /// [default: as the scenario says]
+    #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u32).range(0..=60_000))]
+    pub arrival_window_ms: Option<u32>,
+
     /// Throughput a compute-bound thread keeps beside another, in permille of what it has alone
     #[arg(
         long,

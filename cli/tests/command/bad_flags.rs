@@ -143,6 +143,14 @@ fn flags_that_contradict_each_other_are_refused() {
         &["compare", "--trace", "rec.ektrace", "--class", "x265*=amx", "--set", "length=2"],
         none,
     );
+    for key in ["warm-up-ms", "arrival-window-ms"] {
+        let setting = format!("{key}=5");
+        let command = ["compare", "--trace", "rec.ektrace", "--class", "x265*=amx"];
+        folder.refused(
+            &[&command[..], &["--set", &setting]].concat(),
+            "--set warm-up-ms, arrival-window-ms: a recording says when threads begin\n",
+        );
+    }
     let sentence = "name a scenario (evenkeel scenarios lists them), or a recording with --trace\n";
     folder.refused(&["compare"], sentence);
     folder.refused(

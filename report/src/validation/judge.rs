@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use cpu_model::CpuModel;
-use scenarios::{Repetition, ReplayError};
+use scenarios::{Repetition, ReplayError, Start};
 use serde::Serialize;
 use simulator::{Config, Costs, Scheduler, SensorFaults, SensorSet, SimError};
 use trace::{Header, History, TaskInfo};
@@ -136,6 +136,7 @@ pub fn against_recording(
             private_licenses: false,
             steady_cores_permille: 0,
             hz,
+            start: Start::default(),
             limit_ns: length_ns,
             events_max: u64::MAX,
             history: true,

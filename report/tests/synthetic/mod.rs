@@ -55,6 +55,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         tasks,
         losses,
         simulated_ns,
+        warm_up: None,
         completed: true,
         level_ns: [0; cpu_model::LEVELS_MAX],
         throttled_ns: 0,

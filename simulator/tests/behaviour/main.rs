@@ -13,5 +13,6 @@ mod scx_even;
 mod sensors;
 mod shares;
 mod specialize;
+mod start;
 mod timers;
 mod traps;

@@ -2,7 +2,9 @@
 //! they define.
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
-use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
+use scenarios::{
+    Application, CpuSet, Draw, Machine, Role, Spread, Start, Step, Thread, Work, Workload,
+};
 use simulator::{
     Compensation, Config, Costs, EvenParts, Outcome, Queues, Scheduler, SensorFaults, SensorSet,
 };
@@ -183,6 +185,7 @@ impl Genome {
             private_licenses: false,
             steady_cores_permille: 0,
             hz: self.hz,
+            start: Start::default(),
             limit_ns: self.limit_ns,
             events_max: u64::MAX,
             history: true,

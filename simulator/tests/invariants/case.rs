@@ -1,7 +1,7 @@
 //! A random machine, configuration and seed, all decided by one number.
 
 use cpu_model::{CpuModel, CpuTable, LicenseDomain, LicenseTable, TurboMode};
-use scenarios::{Machine, Workload};
+use scenarios::{Machine, Start, Workload};
 use simulator::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, Newcomers, Outcome, PhaseEnd,
     Queues, RqSharing, Scheduler, SensorFaults, SensorSet, SimError, Specialization,
@@ -57,6 +57,7 @@ impl Case {
             private_licenses: false,
             steady_cores_permille: 0,
             hz: rng.pick(&[100, 250, 1000]),
+            start: start(seed),
             limit_ns: rng.within(1, 4) * 25_000_000,
             events_max: u64::MAX,
             history: true,
@@ -82,6 +83,15 @@ impl Case {
         let mut case = self.clone();
         case.config.scheduler = scheduler;
         case
+    }
+}
+
+/// One case in 8 has a warm-up.
+fn start(seed: u64) -> Start {
+    if seed % 8 == 5 {
+        Start { arrival_window_ns: 5_000_000, warm_up_ns: 10_000_000 }
+    } else {
+        Start::default()
     }
 }
 
