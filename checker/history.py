@@ -4,7 +4,7 @@ import json
 import subprocess
 
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-SCHEMA = 3
+SCHEMA = 4
 
 FIELDS = {
     "switch": {"cpu": int, "prev": int, "state": str, "next": int},

@@ -4,9 +4,11 @@
 mod clang;
 
 const SOURCE: &str = "src/recorder/recorder.bpf.c";
+const HEADER: &str = "src/recorder/messages.bpf.h";
 
 fn main() {
     println!("cargo::rerun-if-changed={SOURCE}");
+    println!("cargo::rerun-if-changed={HEADER}");
     if std::env::var_os("CARGO_FEATURE_BPF").is_none() {
         return;
     }

@@ -88,7 +88,7 @@ class Files(unittest.TestCase):
         broken = {
             "cut off": "".join(lines[:-1]),
             ":4: not JSON": whole.replace(lines[3], lines[3][:-9] + "\n"),
-            "schema 4": whole.replace('"schema": 1', '"schema": 4', 1),
+            "schema 5": whole.replace('"schema": 1', '"schema": 5', 1),
             "schema None": "",
             ":3: unknown event": whole.replace('"switch"', '"leap"', 1),
             ":3: cpu: -1": whole.replace('"cpu": 0, "prev"', '"cpu": -1, "prev"', 1),

@@ -107,6 +107,7 @@ impl Scenario {
                 barriers: Vec::new(),
                 locks: 0,
                 semaphores: 0,
+                channels: 0,
             },
         };
         for (i, application) in self.foreground.iter().enumerate() {

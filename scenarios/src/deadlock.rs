@@ -47,6 +47,14 @@ struct Semaphore {
     waiting: VecDeque<usize>,
 }
 
+#[derive(Default)]
+struct Channel {
+    /// Written and not read; less than 0 where a reader took what is still to come.
+    bytes: i128,
+    /// Readers, and how much each takes.
+    waiting: VecDeque<(usize, u64)>,
+}
+
 struct Run<'w> {
     workload: &'w Workload,
     cursors: Vec<Cursor>,
@@ -54,6 +62,7 @@ struct Run<'w> {
     barriers: Vec<Vec<usize>>,
     locks: Vec<Lock>,
     semaphores: Vec<Semaphore>,
+    channels: Vec<Channel>,
     /// Threads that a fork of another thread starts.
     unborn: BTreeSet<u32>,
 }
@@ -80,6 +89,7 @@ pub(crate) fn find(workload: &Workload) -> Option<Deadlocked> {
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: (0..workload.locks).map(|_| Lock::default()).collect(),
         semaphores: (0..workload.semaphores).map(|_| Semaphore::default()).collect(),
+        channels: (0..workload.channels).map(|_| Channel::default()).collect(),
         unborn,
     };
     while let Some(thread) = run.ready.pop_front() {
@@ -128,17 +138,7 @@ impl Run<'_> {
     /// Whether a thread gets past a step of synchronisation at once.
     fn passes(&mut self, thread: usize, step: Step) -> bool {
         match step {
-            Step::Barrier(i) => {
-                let size = self.workload.barriers[i as usize].threads as usize;
-                if self.barriers[i as usize].len() + 1 < size {
-                    self.barriers[i as usize].push(thread);
-                    return false;
-                }
-                for released in std::mem::take(&mut self.barriers[i as usize]) {
-                    self.release(released);
-                }
-                true
-            }
+            Step::Barrier(i) => self.passes_barrier(thread, i as usize),
             Step::Lock(i) => {
                 let lock = &mut self.locks[i as usize];
                 if lock.holder.is_some() {
@@ -172,6 +172,11 @@ impl Run<'_> {
                 semaphore.count -= 1;
                 true
             }
+            Step::Send { channel, bytes } => {
+                self.send(channel as usize, bytes);
+                true
+            }
+            Step::Receive { channel, bytes } => self.receives(thread, channel as usize, bytes),
             Step::Fork(i) => {
                 if self.unborn.remove(&i) {
                     self.ready.push_back(i as usize);
@@ -186,8 +191,44 @@ impl Run<'_> {
             | Step::Interrupt { .. }
             | Step::Timer { .. }
             | Step::SystemCall
+            | Step::Exec
             | Step::Loop { .. } => true,
         }
+    }
+
+    fn passes_barrier(&mut self, thread: usize, barrier: usize) -> bool {
+        let size = self.workload.barriers[barrier].threads as usize;
+        if self.barriers[barrier].len() + 1 < size {
+            self.barriers[barrier].push(thread);
+            return false;
+        }
+        for released in std::mem::take(&mut self.barriers[barrier]) {
+            self.release(released);
+        }
+        true
+    }
+
+    fn send(&mut self, channel: usize, bytes: u64) {
+        let channel = &mut self.channels[channel];
+        channel.bytes += i128::from(bytes);
+        let mut released = Vec::new();
+        while channel.bytes > 0
+            && let Some((next, wants)) = channel.waiting.pop_front()
+        {
+            channel.bytes -= i128::from(wants);
+            released.push(next);
+        }
+        released.into_iter().for_each(|next| self.release(next));
+    }
+
+    fn receives(&mut self, thread: usize, channel: usize, bytes: u64) -> bool {
+        let channel = &mut self.channels[channel];
+        if channel.bytes <= 0 {
+            channel.waiting.push_back((thread, bytes));
+            return false;
+        }
+        channel.bytes -= i128::from(bytes);
+        true
     }
 
     fn release(&mut self, thread: usize) {
@@ -269,6 +310,7 @@ struct Released {
     barriers: Vec<bool>,
     locks: Vec<bool>,
     semaphores: Vec<bool>,
+    channels: Vec<bool>,
     threads: Vec<bool>,
 }
 
@@ -278,6 +320,7 @@ impl Released {
             barriers: vec![false; workload.barriers.len()],
             locks: vec![false; workload.locks as usize],
             semaphores: vec![false; workload.semaphores as usize],
+            channels: vec![false; workload.channels as usize],
             threads: vec![false; workload.threads.len()],
         }
     }
@@ -288,6 +331,7 @@ impl Released {
                 Step::Barrier(i) => self.barriers[i as usize] = true,
                 Step::Unlock(i) => self.locks[i as usize] = true,
                 Step::Wake(i) | Step::WakeSync(i) => self.semaphores[i as usize] = true,
+                Step::Send { channel, .. } => self.channels[channel as usize] = true,
                 Step::Fork(i) => self.threads[i as usize] = true,
                 _ => {}
             }
@@ -299,6 +343,7 @@ impl Released {
             Step::Barrier(i) => self.barriers[i as usize],
             Step::Lock(i) => self.locks[i as usize],
             Step::Wait(i) => self.semaphores[i as usize],
+            Step::Receive { channel, .. } => self.channels[channel as usize],
             _ => true,
         }
     }

@@ -9,6 +9,7 @@
 //! waiting thread, no order of execution can deadlock, however incomplete the recording is.
 
 mod answers;
+mod messages;
 mod repeat;
 mod timeline;
 
@@ -157,7 +158,7 @@ pub fn from_recording(
     if tasks.len() > THREADS_MAX as usize {
         return Err(ReplayError::TooManyTasks(tasks.len()));
     }
-    let semaphores = timeline.semaphores();
+    let (semaphores, channels) = (timeline.semaphores(), timeline.channels());
     let mut tracks = timeline.tracks;
     let mut workload = Workload {
         machine,
@@ -166,6 +167,7 @@ pub fn from_recording(
         barriers: Vec::new(),
         locks: 0,
         semaphores,
+        channels,
     };
     let minor = minor_applications(&tasks, &tracks);
     let mut numbers = BTreeMap::new();
@@ -178,12 +180,10 @@ pub fn from_recording(
             return Err(ReplayError::TooLong { tid: task.tid, hours });
         }
         report.stolen_ns += take_off_stolen(&mut track);
-        let group = if task.kernel {
-            (true, "kernel")
-        } else if minor.contains(task.app.as_str()) {
-            (true, "others")
-        } else {
-            (false, task.app.as_str())
+        let group = match task.app.as_str() {
+            _ if task.kernel => (true, "kernel"),
+            name if minor.contains(name) => (true, "others"),
+            name => (false, name),
         };
         let application = application(&mut workload, &mut numbers, group);
         let is_there = |&cpu: &u32| cpu < same_cpus;

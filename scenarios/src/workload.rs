@@ -148,6 +148,23 @@ pub enum Step {
     /// Wake over a pipe or a socket: the kernel assumes that the waker will wait soon (`WF_SYNC`),
     /// and prefers to leave the woken thread near the waker.
     WakeSync(u32),
+    /// Write to channel i and wake its reader, if that waits and there is something to read now.
+    Send {
+        /// The channel.
+        channel: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Read from channel i, after waiting until there is something. A reader that takes more than
+    /// there is takes it out of what comes next.
+    Receive {
+        /// The channel.
+        channel: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// Begin another program, for which the scheduler chooses a CPU (`execve`).
+    Exec,
     /// Start thread i, whose arrival then is this and not its own.
     Fork(u32),
     /// Take one from semaphore i, after waiting in order of arrival if necessary.
@@ -282,4 +299,6 @@ pub struct Workload {
     pub locks: u32,
     /// Number of semaphores; all start at 0.
     pub semaphores: u32,
+    /// Number of channels; all start empty.
+    pub channels: u32,
 }

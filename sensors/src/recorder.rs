@@ -3,6 +3,7 @@
 //! | Question | Where |
 //! |---|---|
 //! | Which events, and which fields of the kernel? | `recorder.bpf.c` |
+//! | Which messages? | `messages.bpf.h` |
 //! | How is it loaded and read? | `bpf.rs` |
 //! | What is a record? | `record.rs` |
 //! | How do records become a history? | `follow.rs`, `tasks.rs` |

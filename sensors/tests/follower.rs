@@ -24,6 +24,7 @@ fn raw(time_ns: u64, cpu: u32, kind: Kind, tid: u32) -> Raw {
         blocked: false,
         dead: false,
         interrupt: false,
+        sync: None,
         description: None,
     }
 }
@@ -178,8 +179,60 @@ fn a_wake_by_an_interrupt_is_by_no_task() {
     let by_timer = Raw { interrupt: true, time_ns: 201, ..wake };
     let (history, _) = follow(&[running(100, 0, 7, 0), wake, by_timer]);
     let wakes: Vec<&Event> = history.records[1..].iter().map(|record| &record.event).collect();
-    let by = |by, on| Event::Wake { task: 9, by, cpu: 1, on };
+    let by = |by, on| Event::Wake { task: 9, by, cpu: 1, on, sync: None };
     assert_eq!(wakes, [&by(7, None), &by(0, Some(0))]);
+}
+
+#[test]
+fn a_promise_to_wait_is_kept_where_the_kernel_was_seen_to_hear_it() {
+    let wake = Raw { other: 7, value: 1, ..raw(200, 0, Kind::Wake, 9) };
+    let raws = [
+        running(100, 0, 7, 0),
+        Raw { sync: Some(true), ..wake },
+        Raw { time_ns: 201, sync: Some(false), ..wake },
+    ];
+    let promises = follow(&raws).0.records.into_iter().filter_map(|record| match record.event {
+        Event::Wake { sync, .. } => Some(sync),
+        _ => None,
+    });
+    assert_eq!(promises.collect::<Vec<_>>(), [Some(true), Some(false)]);
+}
+
+#[test]
+fn a_program_begins_where_the_kernel_balances_if_that_is_seen() {
+    let exec = |time_ns| named("sh", Raw { other: 7, ..raw(time_ns, 0, Kind::Exec, 7) });
+    let balance = |time_ns| raw(time_ns, 0, Kind::Balance, 7);
+    let begins = |raws: &[Raw]| {
+        let records = follow(raws).0.records.into_iter();
+        let begin = |record: Record| match record.event {
+            Event::Exec { task: 7 } => Some(record.time_ns),
+            _ => None,
+        };
+        records.filter_map(begin).collect::<Vec<_>>()
+    };
+    assert_eq!(begins(&[running(100, 0, 7, 0), exec(200)]), [200]);
+    assert_eq!(begins(&[running(100, 0, 7, 0), balance(190), exec(200)]), [190]);
+}
+
+#[test]
+fn messages_have_numbers_for_channels_and_no_addresses() {
+    let address = 0xffff_8880_0000_1234;
+    let message =
+        |time_ns, kind, tid, other| Raw { value: address, other, ..raw(time_ns, 0, kind, tid) };
+    let raws = [
+        running(100, 0, 7, 0),
+        message(200, Kind::Send, 7, 100),
+        message(201, Kind::Unsent, 7, 40),
+        message(300, Kind::Receive, 9, 60),
+    ];
+    let history = follow(&raws).0;
+    let events: Vec<&Event> = history.records[1..].iter().map(|record| &record.event).collect();
+    let expected = [
+        &Event::Send { task: 7, channel: 0, bytes: 100 },
+        &Event::Unsent { task: 7, channel: 0, bytes: 40 },
+        &Event::Receive { task: 9, channel: 0, bytes: 60 },
+    ];
+    assert_eq!(events, expected);
 }
 
 #[test]

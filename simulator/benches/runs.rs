@@ -170,5 +170,6 @@ fn synthetic(load: &Load, cpu: &CpuModel, sleep_ns: Option<u64>) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     }
 }

@@ -152,6 +152,7 @@ fn workload(configuration: &Configuration) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     }
 }
 

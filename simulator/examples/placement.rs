@@ -110,6 +110,7 @@ fn workload(cpu: &CpuModel, graph: Graph, placement: Placement) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: number,
+        channels: 0,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The event loop: timers fire, programs go on, schedulers choose.
 
+mod channel;
 mod decisions;
 mod give_up;
 mod program;
@@ -12,6 +13,7 @@ use hdrhistogram::Histogram;
 use scenarios::Workload;
 use trace::{Event, SwitchState};
 
+use self::channel::Channel;
 use crate::config::Config;
 use crate::error::SimError;
 use crate::outcome::{Outcome, PolicyRecord, Renewal, WarmUp};
@@ -40,6 +42,7 @@ struct Engine<'a, S> {
     locks: Vec<(Option<usize>, VecDeque<usize>)>,
     /// By semaphore: its count and queue.
     semaphores: Vec<(u64, VecDeque<usize>)>,
+    channels: Vec<Channel>,
     foreground_left: usize,
     warm_up: Option<WarmUp>,
     repaid_ns: Vec<u64>,
@@ -80,6 +83,7 @@ pub(crate) fn run<S: Scheduler>(
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
+        channels: vec![Channel::default(); workload.channels as usize],
         repaid_ns: vec![0; applications * applications],
         idle_compensation_ns: vec![0; applications * applications],
         renewals: Vec::new(),
@@ -274,7 +278,13 @@ impl<S: Scheduler> Engine<'_, S> {
         };
         let by = by_cpu.and_then(|cpu| self.world.cpus[cpu].running).map_or(0, tid);
         let on = (by == 0).then(|| on.unwrap_or(placed) as u32);
-        self.world.record(|| Event::Wake { task: tid(task), by, cpu: placed as u32, on });
+        self.world.record(|| Event::Wake {
+            task: tid(task),
+            by,
+            cpu: placed as u32,
+            on,
+            sync: None,
+        });
     }
 
     /// A compute step with work begins on a CPU.

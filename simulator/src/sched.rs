@@ -111,6 +111,12 @@ pub(crate) trait Scheduler {
     /// Queues a task that became runnable.
     fn wake(&mut self, world: &World, task: usize, wake: Wake) -> Placed;
 
+    /// The running task begins another program; whether the CPU must choose again, because the task
+    /// is to go on elsewhere.
+    fn exec(&mut self, _world: &World, _cpu: usize, _task: usize) -> bool {
+        false
+    }
+
     /// Accounts the task that leaves the CPU, and enqueues a preempted task again.
     fn stop(
         &mut self,

@@ -92,6 +92,15 @@ pub(crate) enum Next {
         semaphore: usize,
         sync: bool,
     },
+    Send {
+        channel: usize,
+        bytes: u64,
+    },
+    Receive {
+        channel: usize,
+        bytes: u64,
+    },
+    Exec,
     Fork(usize),
     Wait(usize),
     SystemCall,
@@ -266,6 +275,11 @@ impl Task {
                 Step::Unlock(i) => Next::Unlock(i as usize),
                 Step::Wake(i) => Next::Wake { semaphore: i as usize, sync: false },
                 Step::WakeSync(i) => Next::Wake { semaphore: i as usize, sync: true },
+                Step::Send { channel, bytes } => Next::Send { channel: channel as usize, bytes },
+                Step::Receive { channel, bytes } => {
+                    Next::Receive { channel: channel as usize, bytes }
+                }
+                Step::Exec => Next::Exec,
                 Step::Fork(i) => Next::Fork(i as usize),
                 Step::Interrupt { after_ns, cpu } => {
                     Next::Sleep { ns: after_ns, on: Some(cpu as usize) }

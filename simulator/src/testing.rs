@@ -68,5 +68,6 @@ pub(crate) fn workload(machine: Machine, mut threads: Vec<Thread>) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     }
 }

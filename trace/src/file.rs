@@ -14,8 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::name::clean_up_to;
 use crate::{Header, History, Problem, Record, Sink, TaskInfo};
 
-/// Version of the format that is written; 2 added the record `decision` to 1.
-pub const SCHEMA: u32 = 3;
+/// Version of the format that is written; 2 added the record `decision` to 1, and 4 `exec`,
+/// `send`, `unsent` and `receive`.
+pub const SCHEMA: u32 = 4;
 /// Longest line that is read; names are at most [`crate::COMM_MAX`] bytes long.
 const LINE_MAX: usize = 64 * 1024;
 /// Fast enough to keep up with the importer; our choice.

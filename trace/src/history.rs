@@ -124,6 +124,9 @@ pub enum Event {
         /// CPU whose interrupt woke the task, if `by` is 0 and the CPU is known. Since schema 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         on: Option<u32>,
+        /// Whether the waker promised to wait soon (`WF_SYNC`), if known. Since schema 4.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        sync: Option<bool>,
     },
     /// A task began; the first wake makes the task runnable.
     Fork {
@@ -131,6 +134,41 @@ pub enum Event {
         task: u32,
         /// Its parent, 0 where unknown.
         by: u32,
+    },
+    /// A running task began another program (`execve`), for which the scheduler chooses a CPU.
+    /// Since schema 4.
+    Exec {
+        /// The task.
+        task: u32,
+    },
+    /// A running task begins to write so much to a pipe or a socket of this machine. Since
+    /// schema 4.
+    Send {
+        /// The task.
+        task: u32,
+        /// Number of the pipe or of this direction of the connection.
+        channel: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// So much of the last [`Event::Send`] of the task and the channel was not written after all.
+    /// Since schema 4.
+    Unsent {
+        /// The task.
+        task: u32,
+        /// The channel.
+        channel: u32,
+        /// Bytes.
+        bytes: u64,
+    },
+    /// A running task has read so much from a pipe or a socket. Since schema 4.
+    Receive {
+        /// The task.
+        task: u32,
+        /// The channel.
+        channel: u32,
+        /// Bytes.
+        bytes: u64,
     },
     /// A task moved from one CPU's queue to another's.
     Migrate {

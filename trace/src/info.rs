@@ -142,6 +142,10 @@ impl<'h> Sum<'h> {
                 }
             }),
             Event::Fork { .. }
+            | Event::Exec { .. }
+            | Event::Send { .. }
+            | Event::Unsent { .. }
+            | Event::Receive { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }

@@ -173,7 +173,7 @@ impl Check {
                     self.switch(record, cpu, prev, state, next);
                 }
             }
-            Event::Wake { task, by, cpu, on: _ } => {
+            Event::Wake { task, by, cpu, .. } => {
                 self.task(record, task);
                 self.task(record, by);
                 self.cpu(record, cpu);
@@ -193,6 +193,10 @@ impl Check {
                 self.cpu(record, cpu);
             }
             Event::Phase { task, .. }
+            | Event::Exec { task }
+            | Event::Send { task, .. }
+            | Event::Unsent { task, .. }
+            | Event::Receive { task, .. }
             | Event::Registers { task, .. }
             | Event::Runtime { task, .. } => self.task(record, task),
             Event::Overhead { cpu, .. }

@@ -161,7 +161,7 @@ mod tests {
     use crate::{Collector, Header, Record, SCHEMA, Sink, Source, TaskInfo};
 
     fn wake(task: u32, by: u32) -> Event {
-        Event::Wake { task, by, cpu: 0, on: None }
+        Event::Wake { task, by, cpu: 0, on: None, sync: None }
     }
 
     /// Two threads of process 10, processes 20 and 21 that 10 forked, process 30, and a kernel

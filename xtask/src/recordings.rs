@@ -1,7 +1,7 @@
 //! `cargo xtask recordings`: makes the recordings that scheduler models are judged by.
 //!
 //! The seen ones serve to find mistakes in the models. The unseen ones are made and judged
-//! once, in the end (docs/decisions/0010). Needs root, perf and the recorded programs; another
+//! once, in the end (docs/decisions/0010). Needs root and the recorded programs; another
 //! kernel than that of this machine runs in a virtual one (docs/decisions/0012).
 
 mod guest;
@@ -15,7 +15,7 @@ use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 
 use crate::command;
-use works::{SEEN, UNSEEN, Work};
+use works::{SEEN, SEEN_WAKING, UNSEEN, UNSEEN_WAKING, Work};
 
 /// Arguments of the task.
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub struct Args {
     /// PACKAGE/SUITE.
     #[arg(long)]
     kernel: Option<String>,
-    /// Seconds of this machine in a second of the virtual one.
+    /// Seconds of this machine in a second of the virtual one, where that has no KVM.
     #[arg(long, default_value_t = 20, requires = "kernel")]
     #[arg(value_parser = clap::value_parser!(u32).range(1..=1000))]
     dilation: u32,
@@ -44,6 +44,10 @@ enum Half {
     Seen,
     /// Recordings to be judged once, in the end.
     Unseen,
+    /// Programs that wake each other often, for finding mistakes.
+    SeenWaking,
+    /// Programs that wake each other often, to be judged once.
+    UnseenWaking,
 }
 
 /// Makes the recordings of a half.
@@ -54,13 +58,16 @@ pub fn run(args: &Args) -> Result<()> {
     let works: &[Work] = match args.half {
         Half::Seen => &SEEN,
         Half::Unseen => &UNSEEN,
+        Half::SeenWaking => &SEEN_WAKING,
+        Half::UnseenWaking => &UNSEEN_WAKING,
     };
     let wanted = |work: &&Work| args.only.as_deref().is_none_or(|only| only == work.name);
     ensure!(works.iter().any(|work| wanted(&work)), "no recording has that name");
-    let kernel = args.kernel.as_deref().map(guest::kernel).transpose()?;
+    let guest = args.kernel.as_deref().map(|name| guest::Guest::new(name, args.dilation));
+    let guest = guest.transpose()?;
     for work in works.iter().filter(wanted) {
-        match &kernel {
-            Some(kernel) => guest::record(kernel, args.dilation, work, &folder, &evenkeel),
+        match &guest {
+            Some(guest) => guest.record(work, &folder, &evenkeel),
             None => host::record(work, &folder, &evenkeel),
         }
         .with_context(|| format!("recording {}", work.name))?;

@@ -9,7 +9,7 @@ pub(super) fn switch(cpu: u32, prev: u32, state: SwitchState, next: u32) -> Even
 }
 
 pub(super) fn wake(task: u32) -> Event {
-    Event::Wake { task, by: 0, cpu: 0, on: None }
+    Event::Wake { task, by: 0, cpu: 0, on: None, sync: None }
 }
 
 /// A recording of tasks 1 and 2 that ends at `end_ns`.

@@ -82,7 +82,7 @@ pub fn history() -> History {
                 if next == prev { own[(turn as usize * 7 + 4) % own.len()] } else { next }
             };
             if next != 0 {
-                push(time_ns - 500, Event::Wake { task: next, by: 0, cpu, on: None });
+                push(time_ns - 500, Event::Wake { task: next, by: 0, cpu, on: None, sync: None });
             }
             push(time_ns, Event::Switch { cpu, prev, state: SwitchState::Blocked, next });
             prev = next;

@@ -54,6 +54,7 @@ pub fn repeat(history: &History, khz: u32) -> Result<Repetition, ReplayError> {
             barriers: Vec::new(),
             locks: 0,
             semaphores: timeline.semaphores(),
+            channels: timeline.channels(),
         },
     };
     let length_ns = header.end_ns.saturating_sub(header.start_ns);

@@ -54,7 +54,7 @@ fn switch(cpu: u32, prev: u32, state: SwitchState, next: u32) -> Event {
 }
 
 fn wake(task: u32, by: u32) -> Event {
-    Event::Wake { task, by, cpu: 0, on: None }
+    Event::Wake { task, by, cpu: 0, on: None, sync: None }
 }
 
 fn work(us: u64, class: Class) -> Step {
@@ -100,7 +100,7 @@ fn timer_wakeup_becomes_a_sleep_from_the_block() {
 
 #[test]
 fn an_interrupt_on_another_cpu_stays_there() {
-    let wake = |on| Event::Wake { task: 1, by: 0, cpu: 0, on: Some(on) };
+    let wake = |on| Event::Wake { task: 1, by: 0, cpu: 0, on: Some(on), sync: None };
     let records = vec![
         (0, switch(0, 0, Runnable, 1)),
         (100, switch(0, 1, Blocked, 0)),
@@ -228,6 +228,94 @@ fn a_child_wakes_its_vforking_parent_like_a_thread_and_then_like_a_stranger() {
     let (programs, _) = replay(&history, "task1=avx512-heavy");
     let wakes = programs[1].iter().filter(|step| !matches!(step, Step::Compute(_)));
     assert_eq!(wakes.collect::<Vec<_>>(), [&Step::Wake(0), &Step::WakeSync(0)]);
+}
+
+#[test]
+fn what_the_recording_says_of_a_promise_counts_and_the_kernel_believes_none_of_a_dying_task() {
+    let wake = |sync| Event::Wake { task: 1, by: 2, cpu: 0, on: None, sync };
+    let programs = |sync, last| {
+        let records = vec![
+            (0, switch(0, 0, Runnable, 1)),
+            (1, switch(1, 0, Runnable, 2)),
+            (10, switch(0, 1, Blocked, 0)),
+            (20, wake(sync)),
+            (21, switch(0, 0, Runnable, 1)),
+            (30, switch(1, 2, last, 0)),
+        ];
+        let (programs, _) = replay(&history(2, records), "task1=avx512-heavy");
+        programs[1][1]
+    };
+    // Threads of one process, which would promise nothing.
+    assert_eq!(programs(None, Blocked), Step::Wake(0));
+    assert_eq!(programs(Some(true), Blocked), Step::WakeSync(0));
+    assert_eq!(programs(Some(true), Dead), Step::Wake(0));
+}
+
+#[test]
+fn a_program_that_begins_is_a_step() {
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (40, Event::Exec { task: 1 }),
+        (100, switch(0, 1, Dead, 0)),
+    ];
+    let (programs, _) = replay(&history(1, records), "task1=avx512-heavy");
+    assert_eq!(programs, [[work(40, Avx512Heavy), Step::Exec, work(60, Avx512Heavy)]]);
+}
+
+#[test]
+fn messages_of_which_both_ends_are_seen_are_steps() {
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (1, switch(1, 0, Runnable, 2)),
+        (10, Event::Send { task: 1, channel: 5, bytes: 100 }),
+        (12, Event::Unsent { task: 1, channel: 5, bytes: 40 }),
+        // Nobody reads, or nobody writes here.
+        (13, Event::Send { task: 1, channel: 4, bytes: 1 }),
+        (14, Event::Receive { task: 2, channel: 3, bytes: 1 }),
+        // Ten of these bytes were there before.
+        (21, Event::Receive { task: 2, channel: 5, bytes: 70 }),
+        (31, switch(0, 1, Dead, 0)),
+        (31, switch(1, 2, Dead, 0)),
+    ];
+    let (programs, _) = replay(&history(2, records), "task1=avx512-heavy");
+    let send = Step::Send { channel: 0, bytes: 60 };
+    assert_eq!(programs[0], [work(10, Avx512Heavy), send, work(21, Avx512Heavy)]);
+    let receive = Step::Receive { channel: 0, bytes: 60 };
+    assert_eq!(programs[1], [work(20, Scalar), receive, work(10, Scalar)]);
+}
+
+#[test]
+fn an_empty_channel_that_an_unknown_task_writes_is_another_one() {
+    let send = |task| Event::Send { task, channel: 5, bytes: 1 };
+    let receive = |task| Event::Receive { task, channel: 5, bytes: 1 };
+    let records = vec![
+        (0, switch(0, 0, Runnable, 1)),
+        (1, switch(1, 0, Runnable, 2)),
+        (10, send(1)),
+        (11, send(1)),
+        (12, receive(2)),
+        (13, receive(2)),
+        // Both are known here, whoever wrote before.
+        (14, send(2)),
+        (15, receive(1)),
+        (16, switch(0, 1, Dead, 3)),
+        (17, send(3)),
+        (18, receive(2)),
+        (30, switch(0, 3, Dead, 0)),
+        (30, switch(1, 2, Dead, 0)),
+    ];
+    let (programs, _) = replay(&history(3, records), "task1=avx512-heavy");
+    let channels = |program: &[Step]| {
+        let channel = |step: &Step| match step {
+            Step::Send { channel, .. } | Step::Receive { channel, .. } => Some(*channel),
+            _ => None,
+        };
+        program.iter().filter_map(channel).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        programs.iter().map(|one| channels(one)).collect::<Vec<_>>(),
+        [vec![0, 0, 0], vec![0, 0, 0, 1], vec![1]]
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use cpu_model::Class;
 use trace::{Event, History, SwitchState, Waker, Wakers};
 
 use super::answers::Answers;
+use super::messages::Messages;
 use crate::workload::{Draw, Spread, Step, Work};
 
 /// The instructions of a task.
@@ -86,6 +87,7 @@ pub(super) enum Clock {
 pub(super) struct Timeline<'h> {
     wakers: Wakers<'h>,
     answers: Answers,
+    messages: Messages,
     /// Frequency of each core that the history has told, in kHz.
     khz: BTreeMap<u32, u32>,
     clock: Clock,
@@ -126,6 +128,7 @@ impl<'h> Timeline<'h> {
         let mut timeline = Self {
             wakers: Wakers::of(history),
             answers: Answers::of(history),
+            messages: Messages::of(history),
             khz: BTreeMap::new(),
             clock,
             threads_per_core: history.header.threads_per_core.unwrap_or(1).max(1),
@@ -162,10 +165,20 @@ impl<'h> Timeline<'h> {
     fn apply(&mut self, event: &Event) {
         match *event {
             Event::Switch { cpu, prev, state, next } => self.switch(cpu, prev, state, next),
-            Event::Wake { task, by, cpu, on } => {
+            Event::Wake { task, by, cpu, on, sync } => {
                 self.first_seen(task, cpu);
-                self.wake(task, by, on);
+                self.wake(task, by, on, sync);
             }
+            Event::Exec { task } if self.runs(task) => {
+                self.run_until_now(task);
+                self.track(task, |track| {
+                    track.end_piece();
+                    track.program.push(Step::Exec);
+                });
+            }
+            Event::Send { task, channel, bytes } => self.send(task, channel, bytes),
+            Event::Unsent { task, channel, bytes } => self.unsend(task, channel, bytes),
+            Event::Receive { task, channel, bytes } => self.receive(task, channel, bytes),
             Event::Fork { task, by } => self.fork(task, by),
             Event::Phase { task, class, rate_permille, stall_permille } => {
                 self.run_until_now(task);
@@ -178,7 +191,8 @@ impl<'h> Timeline<'h> {
             }),
             Event::Frequency { core, khz } => self.frequency(core, khz),
             Event::Migrate { task, from, .. } => self.first_seen(task, from),
-            Event::Overhead { .. }
+            Event::Exec { .. }
+            | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }
             | Event::Registers { .. } => {}
@@ -235,7 +249,7 @@ impl<'h> Timeline<'h> {
         }
     }
 
-    fn wake(&mut self, task: u32, by: u32, on: Option<u32>) {
+    fn wake(&mut self, task: u32, by: u32, on: Option<u32>, sync: Option<bool>) {
         let now_ns = self.now_ns;
         let Some(state) = self.tracks.get(&task).map(|track| track.state) else { return };
         if matches!(state, State::Runnable | State::Running(_)) {
@@ -244,7 +258,9 @@ impl<'h> Timeline<'h> {
         let waker =
             if self.runs(by) && by != task { self.wakers.of_wake(task, by) } else { Waker::Device };
         match state {
-            State::Unseen | State::Blocked(_) if waker == Waker::Task => self.depend(task, by),
+            State::Unseen | State::Blocked(_) if waker == Waker::Task => {
+                self.depend(task, by, sync);
+            }
             State::Blocked(since_ns) => {
                 self.sleeps += 1;
                 self.unclear += u64::from(waker == Waker::Unclear);
@@ -289,18 +305,18 @@ impl<'h> Timeline<'h> {
     }
 
     /// `task`, which is blocked, waits until `by` has come this far.
-    fn depend(&mut self, task: u32, by: u32) {
+    fn depend(&mut self, task: u32, by: u32, sync: Option<bool>) {
         self.run_until_now(by);
         self.track(by, Track::end_piece);
-        if self.answers.came_early(task, by) {
+        if !self.messages.known && self.answers.came_early(task, by) {
             // At the latest when the task blocked, and before its next question.
             let semaphore = self.semaphore(by);
-            let wake = self.wake_step(by, task, semaphore);
+            let wake = self.wake_step(by, task, None, semaphore);
             self.track(task, |track| track.program.push(wake));
             self.track(by, |track| track.program.push(Step::Wait(semaphore)));
         }
         let semaphore = self.semaphore(task);
-        let wake = self.wake_step(task, by, semaphore);
+        let wake = self.wake_step(task, by, sync, semaphore);
         self.track(by, |track| track.program.push(wake));
         self.track(task, |track| track.program.push(Step::Wait(semaphore)));
         self.dependencies += 1;
@@ -308,9 +324,9 @@ impl<'h> Timeline<'h> {
 
     /// Processes wake each other by pipes, sockets and their end, threads of a process by a futex,
     /// and a child first of all the parent that waits for its `execve` (`vfork`).
-    fn wake_step(&mut self, task: u32, by: u32, semaphore: u32) -> Step {
+    fn wake_step(&mut self, task: u32, by: u32, sync: Option<bool>, semaphore: u32) -> Step {
         let vforked = self.parents.remove(&by) == Some(task);
-        if !vforked && self.wakers.between_processes(task, by) {
+        if sync.unwrap_or_else(|| !vforked && self.wakers.between_processes(task, by)) {
             Step::WakeSync(semaphore)
         } else {
             Step::Wake(semaphore)
@@ -321,6 +337,48 @@ impl<'h> Timeline<'h> {
     fn semaphore(&mut self, task: u32) -> u32 {
         let next = self.semaphores.len() as u32;
         *self.semaphores.entry(task).or_insert(next)
+    }
+
+    pub(super) fn channels(&self) -> u32 {
+        self.messages.count()
+    }
+
+    fn send(&mut self, task: u32, channel: u32, bytes: u64) {
+        if !self.runs(task) {
+            return;
+        }
+        let Some(number) = self.messages.sent(task, channel, bytes) else { return };
+        self.run_until_now(task);
+        self.track(task, |track| {
+            track.end_piece();
+            track.program.push(Step::Send { channel: number, bytes });
+        });
+    }
+
+    fn unsend(&mut self, task: u32, channel: u32, bytes: u64) {
+        let Some(number) = self.messages.number(channel) else { return };
+        let Some(track) = self.tracks.get_mut(&task) else { return };
+        let last = track.program.iter_mut().rev().find_map(|step| match step {
+            Step::Send { channel, bytes } if *channel == number => Some(bytes),
+            _ => None,
+        });
+        if let Some(sent) = last {
+            let less = bytes.min(*sent);
+            *sent -= less;
+            self.messages.unsent(channel, less);
+        }
+    }
+
+    fn receive(&mut self, task: u32, channel: u32, bytes: u64) {
+        if !self.runs(task) {
+            return;
+        }
+        let Some((number, bytes)) = self.messages.received(task, channel, bytes) else { return };
+        self.run_until_now(task);
+        self.track(task, |track| {
+            track.end_piece();
+            track.program.push(Step::Receive { channel: number, bytes });
+        });
     }
 
     /// The tasks of the core did their work so far at its old frequency.
@@ -394,6 +452,20 @@ impl Track {
         } else {
             self.end_piece();
             self.state = State::Blocked(now_ns);
+        }
+        if state == SwitchState::Dead {
+            self.break_last_promise();
+        }
+    }
+
+    /// The kernel believes no promise of a task that ends (`PF_EXITING`, `select_task_rq_fair`).
+    fn break_last_promise(&mut self) {
+        let computes = |step: &&mut Step| matches!(step, Step::Compute(_));
+        let last = self.program.iter_mut().rev().find(|step| !computes(step));
+        if let Some(step) = last
+            && let Step::WakeSync(semaphore) = *step
+        {
+            *step = Step::Wake(semaphore);
         }
     }
 

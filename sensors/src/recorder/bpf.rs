@@ -31,6 +31,20 @@ const NEWEST_HELPER: &str = "bpf_get_current_task_btf";
 /// Programs of tracepoints that some kernels lack, and the events that are missing then.
 const OPTIONAL: [(&str, &str); 2] =
     [("on_registers", "x86_fpu_regs_deactivated"), ("on_frequency", "cpu_frequency")];
+/// Programs of functions, which some kernels let no program probe, and what is missing then.
+const FUNCTIONS: [(&str, &str); 11] = [
+    ("on_wake_begins", "try_to_wake_up"),
+    ("on_balance", "sched_exec"),
+    ("on_pipe_write", "pipe_write"),
+    ("on_pipe_written", "pipe_write"),
+    ("on_pipe_read", "pipe_read"),
+    ("on_unix_send", "unix_stream_sendmsg"),
+    ("on_unix_sent", "unix_stream_sendmsg"),
+    ("on_unix_received", "unix_stream_recvmsg"),
+    ("on_tcp_send", "tcp_sendmsg"),
+    ("on_tcp_sent", "tcp_sendmsg"),
+    ("on_tcp_received", "tcp_recvmsg"),
+];
 
 /// Functions of a library between which a class of instructions runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,13 +129,20 @@ impl Recorder {
         if btf.type_by_name::<Func>(NEWEST_HELPER).is_none() {
             return Err(RecordError::TooOld);
         }
-        let missing: Vec<_> =
-            OPTIONAL.into_iter().filter(|(_, event)| arguments(&btf, event).is_none()).collect();
-        let mut object = ObjectBuilder::default()
-            .open_memory(OBJECT)
-            .map_err(refused("opening the recorder's program"))?;
-        prepare(&mut object, &btf, online.len(), &missing)?;
-        let object = object.load().map_err(refused("loading the recorder's program"))?;
+        let no_function = |name: &str| btf.type_by_name::<Func>(name).is_none();
+        let no_event = |name: &str| arguments(&btf, name).is_none();
+        let mut missing: Vec<_> = (OPTIONAL.into_iter().filter(|(_, event)| no_event(event)))
+            .chain(FUNCTIONS.into_iter().filter(|(_, function)| no_function(function)))
+            .collect();
+        let object = match load(&btf, online.len(), &missing) {
+            Ok(object) => object,
+            // Some kernels let nobody probe functions.
+            Err(_) => {
+                missing.retain(|missed| !FUNCTIONS.contains(missed));
+                missing.extend(FUNCTIONS);
+                load(&btf, online.len(), &missing)?
+            }
+        };
         let read = Rc::new(RefCell::new(Vec::new()));
         let buffer = buffer(&object, Rc::clone(&read))?;
         let mut recorder = Self {
@@ -133,6 +154,8 @@ impl Recorder {
             missing: missing.into_iter().map(|(_, event)| event).collect(),
         };
         recorder.attach(marks)?;
+        // A function can have two programs.
+        recorder.missing.dedup();
         recorder.list_tasks()?;
         recorder.say_running()?;
         Ok(recorder)
@@ -145,6 +168,14 @@ impl Recorder {
             let is_event = program.section().to_string_lossy().starts_with("tp_btf/");
             if is_event && program.autoload() {
                 links.push(program.attach_trace().map_err(refused(doing))?);
+            }
+            let function = FUNCTIONS.iter().find(|(name, _)| program.name() == *name);
+            if let Some((_, function)) = function.filter(|_| program.autoload()) {
+                match program.attach_trace() {
+                    Ok(link) => links.push(link),
+                    // A kernel built without the tracer of functions.
+                    Err(_) => self.missing.push(*function),
+                }
             }
             if program.name() == "on_mark" {
                 for mark in marks {
@@ -219,6 +250,15 @@ impl Recorder {
         let bytes = value.and_then(|value| value.first_chunk::<8>().copied());
         Ok(bytes.map_or(0, u64::from_ne_bytes))
     }
+}
+
+/// The loaded program, without the probes that are `missing`.
+fn load(btf: &Btf<'_>, cpus: usize, missing: &[(&str, &str)]) -> Result<Object, RecordError> {
+    let mut object = ObjectBuilder::default()
+        .open_memory(OBJECT)
+        .map_err(refused("opening the recorder's program"))?;
+    prepare(&mut object, btf, cpus, missing)?;
+    object.load().map_err(refused("loading the recorder's program"))
 }
 
 /// Gives the program the constants of this kernel, and leaves out probes that the kernel lacks.

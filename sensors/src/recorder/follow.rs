@@ -4,6 +4,7 @@
 //! task that leaves a CPU may differ from the last task that came; its start is then as long ago as
 //! the time that the kernel has accounted to the task since.
 
+use std::collections::HashMap;
 use std::io;
 
 use cpu_model::Class;
@@ -78,6 +79,10 @@ pub struct Follower<'s, S> {
     cpus: Vec<Cpu>,
     tasks: Tasks,
     contexts: Contexts,
+    /// Whether records of [`Kind::Balance`] come.
+    balances_seen: bool,
+    /// Numbers of pipes and connections.
+    channels: HashMap<u64, u32>,
     threads_per_core: u32,
     start_ns: Option<u64>,
     last_ns: u64,
@@ -93,6 +98,8 @@ impl<'s, S: Sink> Follower<'s, S> {
             cpus: Vec::new(),
             tasks: Tasks::new(),
             contexts: Contexts::default(),
+            balances_seen: false,
+            channels: HashMap::new(),
             threads_per_core: threads_per_core.max(1),
             start_ns: None,
             last_ns: 0,
@@ -181,8 +188,10 @@ impl<'s, S: Sink> Follower<'s, S> {
                 let index = self.tasks.alive(raw.other);
                 self.tasks.rename(index, raw.tid);
                 self.tasks.learn(index, raw);
-                Ok(())
+                self.begin_program(raw, false)
             }
+            Kind::Balance => self.begin_program(raw, true),
+            Kind::Send | Kind::Unsent | Kind::Receive => self.message(raw),
             Kind::Registers => self.registers(raw),
             Kind::Frequency => {
                 let core = raw.other / self.threads_per_core;
@@ -328,7 +337,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         let by = if raw.interrupt { IDLE } else { self.tasks.alive(raw.other) };
         let (task, by) = (self.tasks.id(task), self.tasks.id(by));
         let on = (by == 0).then_some(raw.cpu);
-        self.emit(Event::Wake { task, by, cpu, on })
+        self.emit(Event::Wake { task, by, cpu, on, sync: raw.sync })
     }
 
     fn migrate(&mut self, raw: &Raw) -> io::Result<()> {
@@ -349,6 +358,31 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.tasks.get(child).accounted_ns = Some(raw.value);
         let (task, by) = (self.tasks.id(child), self.tasks.id(by));
         self.emit(Event::Fork { task, by })
+    }
+
+    /// A task begins another program. The kernel balances before, and few kernels let that be
+    /// probed; from the first record of it on, only those count.
+    fn begin_program(&mut self, raw: &Raw, balances: bool) -> io::Result<()> {
+        self.balances_seen |= balances;
+        if self.balances_seen && !balances {
+            return Ok(());
+        }
+        let index = self.tasks.alive(raw.tid);
+        let task = self.tasks.id(index);
+        if index == IDLE { Ok(()) } else { self.emit(Event::Exec { task }) }
+    }
+
+    fn message(&mut self, raw: &Raw) -> io::Result<()> {
+        let next = self.channels.len() as u32;
+        let channel = *self.channels.entry(raw.value).or_insert(next);
+        let index = self.tasks.alive(raw.tid);
+        let (task, bytes) = (self.tasks.id(index), u64::from(raw.other));
+        match raw.kind {
+            _ if index == IDLE => Ok(()),
+            Kind::Send => self.emit(Event::Send { task, channel, bytes }),
+            Kind::Unsent => self.emit(Event::Unsent { task, channel, bytes }),
+            _ => self.emit(Event::Receive { task, channel, bytes }),
+        }
     }
 
     fn registers(&mut self, raw: &Raw) -> io::Result<()> {

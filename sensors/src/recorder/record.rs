@@ -23,9 +23,17 @@ pub enum Kind {
     Frequency,
     /// A marked function begins or ends; `value` is the cookie of the probe.
     Class,
+    /// The scheduler chooses a CPU for the program that a task is about to begin.
+    Balance,
+    /// A task begins to write `other` bytes to the channel `value`.
+    Send,
+    /// So many of them were not written.
+    Unsent,
+    /// A task has read `other` bytes from the channel `value`.
+    Receive,
 }
 
-const KINDS: [Kind; 10] = [
+const KINDS: [Kind; 14] = [
     Kind::Task,
     Kind::Running,
     Kind::Switch,
@@ -36,12 +44,18 @@ const KINDS: [Kind; 10] = [
     Kind::Registers,
     Kind::Frequency,
     Kind::Class,
+    Kind::Balance,
+    Kind::Send,
+    Kind::Unsent,
+    Kind::Receive,
 ];
 
 const KERNEL_THREAD: u8 = 1;
 const BLOCKED: u8 = 2;
 const DEAD: u8 = 4;
 const INTERRUPT: u8 = 8;
+const SYNC: u8 = 16;
+const NOT_SYNC: u8 = 32;
 
 /// Bytes of a record without the description of a task.
 const SHORT: usize = 32;
@@ -82,6 +96,8 @@ pub struct Raw {
     pub dead: bool,
     /// Whether an interrupt caused the event.
     pub interrupt: bool,
+    /// Whether the waker promised to wait soon, where the kernel was seen to be told.
+    pub sync: Option<bool>,
     /// Name and priority, in records that have them.
     pub description: Option<Description>,
 }
@@ -109,6 +125,7 @@ impl Raw {
             blocked: flags & BLOCKED != 0,
             dead: flags & DEAD != 0,
             interrupt: flags & INTERRUPT != 0,
+            sync: (flags & (SYNC | NOT_SYNC) != 0).then_some(flags & SYNC != 0),
             description,
         })
     }
@@ -152,7 +169,7 @@ mod tests {
         assert_eq!(Raw::parse(&bytes), None);
         bytes[30] = 8;
         assert_eq!(Raw::parse(&bytes).unwrap().description, None);
-        bytes[30] = 11;
+        bytes[30] = 15;
         assert_eq!(Raw::parse(&bytes), None);
         assert_eq!(Raw::parse(&bytes[..31]), None);
     }

@@ -21,7 +21,7 @@ typedef __u32 __be32;
 typedef __u32 __wsum;
 
 /* Parts of the kernel's interface that bpf_helpers.h needs (include/uapi/linux/bpf.h, 6.18). */
-enum { BPF_MAP_TYPE_RINGBUF = 27 };
+enum { BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_RINGBUF = 27 };
 enum { BPF_RB_NO_WAKEUP = 1 };
 
 #include <bpf/bpf_helpers.h>
@@ -99,6 +99,9 @@ struct bpf_iter__task {
 #define SERVING_SOFTIRQ 0x00000100
 #define HARDIRQ_OR_NMI 0x00ff0000
 
+/* kernel/sched/sched.h, 6.18: the waker will wait soon; the first is its value until 5.12. */
+#define WF_SYNC (0x01 | 0x10)
+
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
 #define TASK_DEAD 0x00000080
@@ -115,6 +118,10 @@ enum kind {
 	KIND_REGISTERS,
 	KIND_FREQUENCY,
 	KIND_CLASS,
+	KIND_BALANCE,
+	KIND_SEND,
+	KIND_UNSENT,
+	KIND_RECEIVE,
 };
 
 enum flag {
@@ -122,6 +129,9 @@ enum flag {
 	FLAG_BLOCKED = 2,
 	FLAG_DEAD = 4,
 	FLAG_INTERRUPT = 8,
+	/* Of a wake-up whose flags were seen, one of the two. */
+	FLAG_SYNC = 16,
+	FLAG_NOT_SYNC = 32,
 };
 
 struct short_record {
@@ -149,6 +159,25 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 16 << 20);
 } records SEC(".maps");
+
+/* What a CPU is at, from one event to the next. */
+struct cpu {
+	/* Pending softirqs that a task raised, by number. */
+	__u32 raised_by_task;
+	/* The softirq that runs was raised by a task. */
+	__u32 of_task;
+	/* The task that is being woken, and the flags of that wake-up. */
+	__u64 woken;
+	__u32 wake_flags;
+	__u32 unused;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct cpu);
+} cpus SEC(".maps");
 
 /* Constants of this kernel, set by the reader. */
 const volatile struct kernel {
@@ -227,8 +256,17 @@ static __always_inline int preempt_count(void)
 	return count;
 }
 
-/* Whether an interrupt runs here, as ftrace's column of flags would say. */
-static __always_inline __u8 context(void)
+static __always_inline struct cpu *this_cpu(void)
+{
+	__u32 first = 0;
+
+	return bpf_map_lookup_elem(&cpus, &first);
+}
+
+enum context { IN_TASK, IN_SOFTIRQ, IN_INTERRUPT };
+
+/* What runs here, as ftrace's column of flags would say. */
+static __always_inline enum context context(void)
 {
 	int count = preempt_count();
 	int softirqs = count;
@@ -238,7 +276,82 @@ static __always_inline __u8 context(void)
 
 		softirqs = task->softirq_disable_cnt;
 	}
-	return count & HARDIRQ_OR_NMI || softirqs & SERVING_SOFTIRQ ? FLAG_INTERRUPT : 0;
+	if (count & HARDIRQ_OR_NMI)
+		return IN_INTERRUPT;
+	return softirqs & SERVING_SOFTIRQ ? IN_SOFTIRQ : IN_TASK;
+}
+
+/*
+ * A task that sends to this machine itself raises a softirq, which delivers the message and wakes
+ * the receiver: the sender's wake-up, although a softirq runs. One that an interrupt raises is
+ * the device's, whatever task it meets.
+ */
+SEC("tp_btf/softirq_raise")
+int on_softirq_raise(__u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	enum context here = context();
+
+	if (!cpu || here == IN_INTERRUPT || (here == IN_SOFTIRQ && !cpu->of_task))
+		return 0;
+	if (here == IN_TASK && !(__u32)bpf_get_current_pid_tgid())
+		return 0;
+	cpu->raised_by_task |= 1u << (ctx[0] & 31);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int on_softirq_entry(__u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+	__u32 bit = 1u << (ctx[0] & 31);
+
+	if (!cpu)
+		return 0;
+	cpu->of_task = cpu->raised_by_task & bit;
+	cpu->raised_by_task &= ~bit;
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int on_softirq_exit(void *ctx)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (cpu)
+		cpu->of_task = 0;
+	return 0;
+}
+
+/* Begins every wake-up but that of a new task. Tracepoints do not pass the flags. */
+SEC("fentry/try_to_wake_up")
+int on_wake_begins(__u64 *ctx)
+{
+	struct cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	cpu->woken = ctx[0];
+	cpu->wake_flags = ctx[2];
+	return 0;
+}
+
+/* Who woke `task`, and how. */
+static __always_inline __u8 wake_flags(struct task_struct *task)
+{
+	struct cpu *cpu = this_cpu();
+	enum context here = context();
+	__u8 flags = 0;
+
+	if (!cpu)
+		return here == IN_TASK ? 0 : FLAG_INTERRUPT;
+	if (here == IN_INTERRUPT || (here == IN_SOFTIRQ && !cpu->of_task))
+		flags |= FLAG_INTERRUPT;
+	/* An interrupt may have woken another task since the flags were noted. */
+	if (cpu->woken == (__u64)task)
+		flags |= cpu->wake_flags & WF_SYNC ? FLAG_SYNC : FLAG_NOT_SYNC;
+	cpu->woken = 0;
+	return flags;
 }
 
 /* Every existing task, once at the start. */
@@ -304,7 +417,7 @@ static __always_inline int wake(struct task_struct *task)
 	record->pid = task->tgid;
 	record->other = bpf_get_current_pid_tgid();
 	record->value = cpu_of(task);
-	record->flags = context();
+	record->flags = wake_flags(task);
 	return submit(record);
 }
 
@@ -359,6 +472,18 @@ int on_exec(__u64 *ctx)
 	return submit(record);
 }
 
+/* The scheduler chooses a CPU for the program that the task is about to begin. */
+SEC("fentry/sched_exec")
+int on_balance(void *ctx)
+{
+	struct short_record *record = reserve(sizeof(*record), KIND_BALANCE);
+
+	if (!record)
+		return 0;
+	record->tid = bpf_get_current_pid_tgid();
+	return submit(record);
+}
+
 /* The registers of the running task were saved: the task leaves. */
 SEC("tp_btf/x86_fpu_regs_deactivated")
 int on_registers(__u64 *ctx)
@@ -401,5 +526,7 @@ int on_mark(void *ctx)
 	record->value = bpf_get_attach_cookie(ctx);
 	return submit(record);
 }
+
+#include "messages.bpf.h"
 
 char _license[] SEC("license") = "Dual MIT/GPL";

@@ -56,6 +56,7 @@ fn workload(setting: &Setting, culprit: Class) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     }
 }
 

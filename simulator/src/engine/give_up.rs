@@ -25,6 +25,10 @@ impl<S: Scheduler> Engine<'_, S> {
             } else if let Some(i) = self.semaphores.iter().position(|(_, all)| all.contains(&task))
             {
                 format!("semaphore {i}")
+            } else if let Some(i) =
+                self.channels.iter().position(|channel| channel.has_reader(task))
+            {
+                format!("channel {i}")
             } else {
                 "nothing".to_owned()
             }

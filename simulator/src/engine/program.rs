@@ -49,16 +49,17 @@ impl<S: Scheduler> Engine<'_, S> {
                     }
                     *owner = Some(task);
                 }
-                Next::Unlock(index) => {
-                    let (owner, queue) = &mut self.locks[index];
-                    *owner = queue.pop_front();
-                    if let Some(next) = *owner {
-                        self.make_runnable(next, woken);
-                    }
-                }
+                Next::Unlock(index) => self.unlock(index, woken),
                 Next::Wake { semaphore, sync } => {
                     self.wake_one(semaphore, Wake::Woken(By::Task { cpu, sync }));
                 }
+                Next::Send { channel, bytes } => self.send(cpu, channel, bytes),
+                Next::Receive { channel, bytes } => {
+                    if !self.channels[channel].receive(task, bytes) {
+                        return Ok(Some(Stop::Blocked));
+                    }
+                }
+                Next::Exec => self.exec(cpu, task),
                 Next::Fork(index) => {
                     if self.world.tasks[index].state == State::Absent {
                         self.make_runnable(index, Wake::New { by_cpu: Some(cpu) });
@@ -80,12 +81,37 @@ impl<S: Scheduler> Engine<'_, S> {
         Err(SimError::Livelock { thread, at_ns: self.world.now_ns })
     }
 
+    /// Gives a lock to the task that waits longest for it.
+    fn unlock(&mut self, lock: usize, woken: Wake) {
+        let (owner, queue) = &mut self.locks[lock];
+        *owner = queue.pop_front();
+        if let Some(next) = *owner {
+            self.make_runnable(next, woken);
+        }
+    }
+
     /// Wakes the task that waits longest for a semaphore, or adds one to its count.
     fn wake_one(&mut self, semaphore: usize, woken: Wake) {
         let (count, queue) = &mut self.semaphores[semaphore];
         match queue.pop_front() {
             Some(waiter) => self.make_runnable(waiter, woken),
             None => *count += 1,
+        }
+    }
+
+    /// Pipes and sockets promise that the writer waits soon.
+    fn send(&mut self, cpu: usize, channel: usize, bytes: u64) {
+        let woken = Wake::Woken(By::Task { cpu, sync: true });
+        self.channels[channel].bytes += i128::from(bytes);
+        while let Some(reader) = self.channels[channel].next_reader() {
+            self.make_runnable(reader, woken);
+        }
+    }
+
+    /// The scheduler may choose another CPU for the new program.
+    fn exec(&mut self, cpu: usize, task: usize) {
+        if self.scheduler.exec(&self.world, cpu, task) {
+            self.reschedule_now(cpu);
         }
     }
 
@@ -112,7 +138,12 @@ impl<S: Scheduler> Engine<'_, S> {
             Next::Unlock(index) => !self.locks[index].1.is_empty(),
             Next::Wake { semaphore, sync } => sync || !self.semaphores[semaphore].1.is_empty(),
             Next::Wait(index) => self.semaphores[index].0 == 0,
-            Next::Barrier(_) | Next::Fork(_) | Next::SystemCall => true,
+            Next::Barrier(_)
+            | Next::Send { .. }
+            | Next::Receive { .. }
+            | Next::Exec
+            | Next::Fork(_)
+            | Next::SystemCall => true,
         }
     }
 }

@@ -105,8 +105,8 @@ struct Queue {
     avg_idle_ns: u64,
     /// Jiffy of the next periodic balancing.
     next_balance: u64,
-    /// Where the running task is to be pushed.
-    push_to: Option<usize>,
+    /// A task that ran here, and where it is pushed once it stopped.
+    push_to: Option<(usize, usize)>,
 }
 
 /// Balancing's view of a task.
@@ -156,6 +156,8 @@ pub(crate) struct PerCpu<D> {
     stamp: u64,
     /// By CPU.
     draws: Vec<Stream>,
+    /// CPUs that must choose again, because a stopped task was pushed there.
+    kicked: Vec<usize>,
 }
 
 impl<D: Discipline> PerCpu<D> {
@@ -213,6 +215,7 @@ impl<D: Discipline> PerCpu<D> {
             draws: (0..cpus as u64)
                 .map(|cpu| Stream::new(world.config.seed, Purpose::Scheduler, cpu))
                 .collect(),
+            kicked: Vec::new(),
         }
     }
 }
@@ -258,6 +261,22 @@ impl<D: Discipline> Scheduler for PerCpu<D> {
         let how = if is_new { Enqueue::New } else { Enqueue::Woken };
         self.discipline.enqueue(cpu, task, how);
         Placed { cpu, reschedule: self.must_choose(cpu, task).then_some(cpu) }
+    }
+
+    /// `sched_exec`: the CPU is chosen as for a new task.
+    fn exec(&mut self, world: &World, cpu: usize, task: usize) -> bool {
+        self.sync_queue(cpu, world.now_ns);
+        self.sync_task(task, world.now_ns);
+        let to = self.idlest(world, task, cpu);
+        if to == cpu {
+            return false;
+        }
+        self.queues[cpu].push_to = Some((task, to));
+        true
+    }
+
+    fn reschedules(&mut self, cpus: &mut Vec<usize>) {
+        cpus.append(&mut self.kicked);
     }
 
     fn stop(

@@ -30,6 +30,7 @@ pub fn empty(machine: Machine) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     }
 }
 

@@ -215,6 +215,7 @@ impl Genome {
             barriers: Vec::new(),
             locks: 0,
             semaphores: 0,
+            channels: 0,
         }
     }
 

@@ -39,6 +39,7 @@ pub fn random(rng: &mut Rng, machine: Machine, cpu: &CpuModel) -> Workload {
         barriers: Vec::new(),
         locks: 0,
         semaphores: 0,
+        channels: 0,
     };
     let fixed = rng.once_in(2);
     for index in 0..rng.within(1, 5) {

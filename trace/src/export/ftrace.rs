@@ -7,7 +7,8 @@ use super::names::Names;
 use crate::{Event, History};
 
 /// Writes every record, those that no kernel knows (licenses, decisions, phases, overheads) as
-/// events of our own. Not carried: applications, processes, topology and facts of the header.
+/// events of our own. Not carried: applications, processes, topology and facts of the header,
+/// programs that tasks begin, messages, and promises of wakers.
 ///
 /// # Errors
 /// Errors of `output`.
@@ -114,6 +115,10 @@ impl<W: Write> Text<W> {
                  stall_permille={stall_permille}"
             ),
             Event::Overhead { ns, .. } => format!("overhead: ns={ns}"),
+            Event::Exec { .. }
+            | Event::Send { .. }
+            | Event::Unsent { .. }
+            | Event::Receive { .. } => unreachable!("not carried"),
         }
     }
 }

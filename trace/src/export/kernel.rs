@@ -85,6 +85,11 @@ impl Tracer {
             Event::Migrate { to: cpu, .. }
             | Event::Overhead { cpu, .. }
             | Event::Decision { cpu, .. } => each(self.noted(cpu, event)),
+            // Neither are the promises of wakers carried.
+            Event::Exec { .. }
+            | Event::Send { .. }
+            | Event::Unsent { .. }
+            | Event::Receive { .. } => Ok(()),
             Event::Fork { by: task, .. }
             | Event::Phase { task, .. }
             | Event::Runtime { task, .. } => each(self.noted(self.place(task), event)),

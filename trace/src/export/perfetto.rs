@@ -190,6 +190,10 @@ impl<W: Write> Trace<W> {
             Event::Switch { .. }
             | Event::Wake { .. }
             | Event::Fork { .. }
+            | Event::Exec { .. }
+            | Event::Send { .. }
+            | Event::Unsent { .. }
+            | Event::Receive { .. }
             | Event::Migrate { .. }
             | Event::Overhead { .. }
             | Event::Runtime { .. } => Ok(()),

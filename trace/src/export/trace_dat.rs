@@ -171,6 +171,10 @@ impl File<'_> {
                 fields.word(stall_permille).text(&class.to_string(), COMM)
             }
             Event::Overhead { ns, .. } => begin(formats::OVERHEAD).long(ns),
+            Event::Exec { .. }
+            | Event::Send { .. }
+            | Event::Unsent { .. }
+            | Event::Receive { .. } => unreachable!("not carried"),
         }
     }
 }

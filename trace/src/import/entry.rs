@@ -115,6 +115,12 @@ pub enum Payload {
     Interrupt {
         begins: bool,
         of: Interrupt,
+        /// Number of a softirq, where the recording says so.
+        vector: Option<u32>,
+    },
+    /// The softirq of that number is to run on the line's CPU.
+    Raised {
+        vector: u32,
     },
     /// An event of our own exports.
     Own(Event),
@@ -145,8 +151,12 @@ impl Payload {
         Some(Self::Switch { prev, state, idle_wait: letter == b'I', next })
     }
 
-    /// The meaning of an event of interrupts, by its name.
-    pub fn interrupt(event: &[u8]) -> Option<Self> {
+    /// The meaning of an event of interrupts, by its name and its number of a softirq.
+    pub fn interrupt(event: &[u8], vector: Option<u64>) -> Option<Self> {
+        let vector = vector.and_then(|vector| u32::try_from(vector).ok());
+        if event == b"softirq_raise" {
+            return vector.map(|vector| Self::Raised { vector });
+        }
         let (begins, of) = match event.strip_suffix(b"_entry") {
             Some(of) => (true, of),
             None => (false, event.strip_suffix(b"_exit")?),
@@ -159,7 +169,7 @@ impl Payload {
             }
             _ => return None,
         };
-        Some(Self::Interrupt { begins, of })
+        Some(Self::Interrupt { begins, of, vector })
     }
 
     /// Where its name stands in [`KINDS`].
@@ -177,7 +187,7 @@ impl Payload {
             Self::Mark { .. } => 9,
             Self::Frequency { .. } => 10,
             Self::Lost { .. } => 11,
-            Self::Interrupt { .. } => 12,
+            Self::Interrupt { .. } | Self::Raised { .. } => 12,
             Self::Own(_) => 13,
             Self::Other => 14,
         }

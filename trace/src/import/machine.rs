@@ -275,6 +275,10 @@ impl<'s, S: Sink> Machine<'s, S> {
                 task.runtime_ns = task.runtime_ns.saturating_add(ns);
                 None
             }
+            Payload::Exec => {
+                let task = cpu.map_or(IDLE, |cpu| self.running(cpu));
+                (task != IDLE).then(|| Event::Exec { task: self.tasks.id(task) })
+            }
             Payload::Frequency { khz, cpu } => Some(Event::Frequency { core: cpu, khz }),
             Payload::Exit { task } => {
                 self.tasks.find(text, task);
@@ -311,7 +315,7 @@ impl<'s, S: Sink> Machine<'s, S> {
         let running = cpu.map_or(IDLE, |cpu| self.running(cpu));
         let by = if self.interrupts.runs(cpu) { 0 } else { self.tasks.id(running) };
         let on = cpu.filter(|_| by == 0);
-        Some(Event::Wake { task: self.tasks.id(task), by, cpu: target, on })
+        Some(Event::Wake { task: self.tasks.id(task), by, cpu: target, on, sync: None })
     }
 
     /// A task that begins; one that has its number and was seen must have ended.

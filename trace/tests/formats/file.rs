@@ -39,11 +39,31 @@ fn a_file_of_schema_1_is_written_again_as_the_newest() {
     assert_eq!(History::read(&file[..]).unwrap(), history);
 }
 
+/// What schema 4 added, and the wake-up without it, as it was before.
+#[test]
+fn promises_programs_and_messages_are_written_and_read_again() {
+    let lines = [
+        r#"{"t":2,"e":"wake","task":7,"by":0,"cpu":0}"#,
+        r#"{"t":2,"e":"wake","task":7,"by":0,"cpu":0,"sync":true}"#,
+        r#"{"t":3,"e":"exec","task":7}"#,
+        r#"{"t":4,"e":"send","task":7,"channel":1,"bytes":100}"#,
+        r#"{"t":5,"e":"unsent","task":7,"channel":1,"bytes":40}"#,
+        r#"{"t":6,"e":"receive","task":7,"channel":1,"bytes":60}"#,
+    ];
+    let whole: Vec<&str> = [MAGIC, COMES].into_iter().chain(lines).collect();
+    let (end, mut whole) = (end(7), whole);
+    whole.extend([TASK, &end]);
+    let history = read(&whole).unwrap();
+    let packed = history.write(Vec::new()).unwrap();
+    let text = String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap();
+    assert_eq!(text.lines().skip(2).take(6).collect::<Vec<_>>(), lines);
+}
+
 #[test]
 fn a_newer_schema_is_named() {
     assert_eq!(
-        said(&["{\"ektrace\":{\"schema\":4,\"more\":true}}"]),
-        "line 1, field schema: 4 is newer than 3, the newest that can be read"
+        said(&["{\"ektrace\":{\"schema\":5,\"more\":true}}"]),
+        "line 1, field schema: 5 is newer than 4, the newest that can be read"
     );
     assert!(said(&["{\"ektrace\":{\"schema\":0}}"]).contains("0 is no version"));
 }

@@ -104,7 +104,7 @@ fn compact_switches_lack_only_the_first_running_task() {
     }
     let wakes = |history: &History| {
         let wake = |record: &Record| match record.event {
-            Event::Wake { task, by, cpu, on } => Some((record.time_ns, task, by, cpu, on)),
+            Event::Wake { task, by, cpu, on, .. } => Some((record.time_ns, task, by, cpu, on)),
             _ => None,
         };
         history.records.iter().filter_map(wake).collect::<Vec<_>>()

@@ -36,7 +36,7 @@ fn every_recorded_event_is_in_the_history() {
         [
             record(1_000, switch(0, SwitchState::Runnable, 7)),
             record(1_100, Event::Fork { task: 8, by: 7 }),
-            record(1_200, Event::Wake { task: 8, by: 7, cpu: 0, on: None }),
+            record(1_200, Event::Wake { task: 8, by: 7, cpu: 0, on: None, sync: None }),
             record(2_000, Event::Runtime { task: 7, ns: 500 }),
             record(2_000, switch(7, SwitchState::Blocked, 8)),
             record(2_100, Event::Registers { task: 7, xfeatures: 0x2e7 }),

@@ -9,7 +9,7 @@ use cpu_model::Class;
 use proptest::prelude::*;
 use trace::{Event, History, Record, export, import, info, validate};
 
-use super::random;
+use super::{random, without_schema_4};
 
 /// A field: its number, and its number or bytes.
 enum Value<'t> {
@@ -290,7 +290,7 @@ fn fixture(name: &str) -> Vec<u8> {
 fn recorded() -> Vec<History> {
     let imported = |name: &str| {
         let recording = zstd::decode_all(&fixture(name)[..]).unwrap();
-        import::recording_history(Cursor::new(recording)).unwrap().0
+        without_schema_4(import::recording_history(Cursor::new(recording)).unwrap().0)
     };
     let mut old = History::read(&fixture("openssl_xz_x265.ektrace")[..]).unwrap();
     // Before schema 3 a history did not say whose interrupt it was; exports take the target's.

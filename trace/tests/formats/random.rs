@@ -42,7 +42,7 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
                 Event::Switch { cpu, prev: here, state, next: 0 }
             }
             5 if !elsewhere && !dead[task as usize] => {
-                Event::Wake { task, by: here, cpu, on: (here == 0).then_some(cpu) }
+                Event::Wake { task, by: here, cpu, on: (here == 0).then_some(cpu), sync: None }
             }
             6 if !elsewhere => Event::Migrate { task, from: cpu, to: (cpu + 1) % CPUS },
             _ => Event::Frequency { core: cpu, khz: 2_000_000 + task },

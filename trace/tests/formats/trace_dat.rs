@@ -7,13 +7,15 @@ use proptest::prelude::*;
 use trace::import::recording_history;
 use trace::{Event, History, export, validate};
 
+use crate::without_schema_4;
+
 /// A recording by ftrace, through the text of trace-cmd.
 fn recorded() -> History {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/forms/report-t-l.zst");
     let packed = std::fs::read(file).unwrap();
     let mut text = Vec::new();
     zstd::Decoder::new(&packed[..]).unwrap().read_to_end(&mut text).unwrap();
-    recording_history(Cursor::new(text)).unwrap().0
+    without_schema_4(recording_history(Cursor::new(text)).unwrap().0)
 }
 
 fn exported(history: &History) -> Vec<u8> {

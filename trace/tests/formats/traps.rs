@@ -3,7 +3,7 @@
 use trace::import::{ImportError, ImportReport, Place, stream_history};
 use trace::{Event, History, SwitchState, info, validate};
 
-fn import(text: impl AsRef<[u8]>) -> (History, ImportReport) {
+pub(super) fn import(text: impl AsRef<[u8]>) -> (History, ImportReport) {
     let (history, report) = stream_history(text.as_ref()).expect("the recording is read");
     assert_eq!(validate(&history), []);
     (history, report)
@@ -14,7 +14,7 @@ fn refused(text: impl AsRef<[u8]>) -> ImportError {
 }
 
 /// A switch on CPU 0 in the kernel's style; a task is `(name, pid)`.
-fn switch(time: &str, prev: (&str, u32), state: &str, next: (&str, u32)) -> String {
+pub(super) fn switch(time: &str, prev: (&str, u32), state: &str, next: (&str, u32)) -> String {
     switch_on(0, time, prev, state, next)
 }
 
@@ -26,7 +26,7 @@ fn switch_on(cpu: u32, time: &str, prev: (&str, u32), state: &str, next: (&str, 
     )
 }
 
-const IDLE: (&str, u32) = ("swapper/0", 0);
+pub(super) const IDLE: (&str, u32) = ("swapper/0", 0);
 
 /// Switches as `(time, cpu, prev, next)`.
 fn switches(history: &History) -> Vec<(u64, u32, u32, u32)> {
@@ -79,7 +79,7 @@ fn names_that_look_like_fields_of_wakes_are_names() {
             );
         let (history, _) = import(text);
         assert_eq!(comm(&history, 40), name);
-        let wake = Event::Wake { task: 40, by: 5, cpu: 1, on: None };
+        let wake = Event::Wake { task: 40, by: 5, cpu: 1, on: None, sync: None };
         assert!(history.records.iter().any(|record| record.event == wake), "{name}");
         assert_eq!(history.header.cpus, 2);
     }
@@ -174,7 +174,7 @@ fn headers_without_process_or_cpu_are_read() {
         history
             .records
             .iter()
-            .any(|it| it.event == Event::Wake { task: 5, by: 4, cpu: 3, on: None })
+            .any(|it| it.event == Event::Wake { task: 5, by: 4, cpu: 3, on: None, sync: None })
     );
 }
 
@@ -249,7 +249,7 @@ fn accounted_time_gives_the_time_of_a_hidden_switch_even_after_other_events() {
         history
             .records
             .iter()
-            .any(|it| it.event == Event::Wake { task: 9, by: 6, cpu: 0, on: None })
+            .any(|it| it.event == Event::Wake { task: 9, by: 6, cpu: 0, on: None, sync: None })
     );
     assert_eq!(report.repaired_switches, 1);
 }
@@ -489,68 +489,11 @@ fn frequencies_and_migrations_are_read() {
     assert_eq!(history.header.cpus, 4);
 }
 
-/// An event of interrupts on CPU 0 while task 5 runs.
-fn interrupt(time: &str, event: &str) -> String {
-    format!("a 5/5 [000] {time}: {event}: vector=236\n")
-}
-
-/// The waker of task 40 in the history, and whether interrupts are known.
-fn wakers(lines: &[String]) -> (Vec<u32>, bool) {
-    let (history, report) = import(switch("1.0", IDLE, "R", ("a", 5)) + &lines.concat());
-    assert_eq!(history.header.interrupts_known(), report.interrupts_known);
-    let by = |record: &trace::Record| match record.event {
-        Event::Wake { task: 40, by, .. } => Some(by),
-        _ => None,
-    };
-    (history.records.iter().filter_map(by).collect(), report.interrupts_known)
-}
-
-fn waking(time: &str) -> String {
-    format!("a 5/5 [000] {time}: sched:sched_waking: comm=z pid=40 prio=120 target_cpu=000\n")
-}
-
 #[test]
-fn a_wake_within_a_recorded_interrupt_is_not_by_the_running_task() {
-    let text = [
-        interrupt("1.10", "irq_vectors:local_timer_entry"),
-        waking("1.11"),
-        interrupt("1.12", "irq:softirq_entry"),
-        waking("1.13"),
-        interrupt("1.14", "irq:softirq_exit"),
-        waking("1.15"),
-        interrupt("1.16", "irq_vectors:local_timer_exit"),
-        waking("1.17"),
-    ];
-    assert_eq!(wakers(&text), (vec![0, 0, 0, 5], true));
-}
-
-#[test]
-fn an_interrupt_whose_end_was_lost_ends_with_the_next_switch() {
-    let text = [
-        interrupt("1.10", "irq:softirq_entry"),
-        interrupt("1.11", "irq_vectors:local_timer_entry"),
-        switch("1.2", ("a", 5), "S", ("a", 5)),
-        waking("1.3"),
-    ];
-    assert_eq!(wakers(&text), (vec![5], true));
-}
-
-#[test]
-fn interrupts_of_one_kind_alone_tell_too_little() {
-    let device = [interrupt("1.1", "irq:irq_handler_entry"), waking("1.2")];
-    assert_eq!(wakers(&device), (vec![0], false));
-    let timer = [interrupt("1.1", "irq_vectors:local_timer_entry"), waking("1.2")];
-    assert_eq!(wakers(&timer), (vec![0], false));
-    assert_eq!(wakers(&[waking("1.2")]), (vec![5], false));
-}
-
-#[test]
-fn flags_of_ftrace_distinguish_wakers() {
-    let line = |flags: &str, at: u32| {
-        format!("a-5 [000] {flags} 1.{at}: sched_waking: comm=z pid=40 prio=120 target_cpu=000\n")
-    };
-    assert_eq!(wakers(&[line("d.h2.", 1), line("d..2.", 2)]), (vec![0, 5], true));
-    assert_eq!(wakers(&[line("d.s3.", 1)]), (vec![0], false));
+fn a_program_that_begins_is_the_running_tasks() {
+    let exec = "a 5/5 [000] 1.1: sched:sched_process_exec: filename=/bin/b pid=5 old_pid=5\n";
+    let (history, _) = import(switch("1.0", IDLE, "R", ("a", 5)) + exec);
+    assert_eq!(history.records.last().unwrap().event, Event::Exec { task: 5 });
 }
 
 #[test]

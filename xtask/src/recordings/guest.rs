@@ -17,30 +17,51 @@ const JOB_LIMIT: Duration = Duration::from_secs(120);
 /// Time of the host that booting may take.
 const BOOT_LIMIT: Duration = Duration::from_secs(300);
 
-/// The kernel of that name.
-pub fn kernel(name: &str) -> Result<Kernel> {
-    let kernel = Kernel::get(name, &lab::cache()).with_context(|| format!("kernel {name}"))?;
-    println!("kernel {}", kernel.release);
-    Ok(kernel)
+/// A kernel and how it is run.
+pub struct Guest {
+    kernel: Kernel,
+    accelerator: Accelerator,
 }
 
-/// Boots the kernel and records one work.
-pub fn record(
+impl Guest {
+    /// The kernel of that name, under KVM if that works, else interpreted with dilated time.
+    pub fn new(name: &str, dilation: u32) -> Result<Self> {
+        let kernel = Kernel::get(name, &lab::cache()).with_context(|| format!("kernel {name}"))?;
+        let accelerator = match Accelerator::best(&kernel)? {
+            Accelerator::Kvm => Accelerator::Kvm,
+            _ => Accelerator::Tcg { dilation },
+        };
+        println!("kernel {} under {accelerator:?}", kernel.release);
+        Ok(Self { kernel, accelerator })
+    }
+
+    /// Boots the kernel and records one work.
+    pub fn record(&self, work: &Work, folder: &Path, evenkeel: &Path) -> Result<()> {
+        let dilation = match self.accelerator {
+            Accelerator::Tcg { dilation } => dilation,
+            _ => 1,
+        };
+        let machine = Machine {
+            cpus: 2,
+            memory_mib: 4096,
+            threads_per_core: 1,
+            accelerator: self.accelerator,
+            job_limit: JOB_LIMIT,
+            limit: BOOT_LIMIT + JOB_LIMIT * dilation,
+        };
+        record(&machine, &self.kernel, work, folder, evenkeel)
+    }
+}
+
+fn record(
+    machine: &Machine,
     kernel: &Kernel,
-    dilation: u32,
     work: &Work,
     folder: &Path,
     evenkeel: &Path,
 ) -> Result<()> {
-    let machine = Machine {
-        cpus: 2,
-        memory_mib: 4096,
-        threads_per_core: 1,
-        accelerator: Accelerator::Tcg { dilation },
-        job_limit: JOB_LIMIT,
-        limit: BOOT_LIMIT + JOB_LIMIT * dilation,
-    };
-    let job = Job { name: work.name.to_owned(), script: script(work, evenkeel) };
+    let amounts = if machine.accelerator == Accelerator::Kvm { ":" } else { AMOUNTS };
+    let job = Job { name: work.name.to_owned(), script: script(work, amounts, evenkeel) };
     let results = tempfile::tempdir()?;
     let run = machine.run(kernel, &[job], results.path())?;
     let complaints = run.complaints();
@@ -63,12 +84,12 @@ pub fn record(
 }
 
 /// Runs the work in the machine's memory; ignores the output and status of recorded programs.
-fn script(work: &Work, evenkeel: &Path) -> String {
+fn script(work: &Work, amounts: &str, evenkeel: &Path) -> String {
     let Work { prepare, run, .. } = work;
     let prepare = if prepare.is_empty() { ":" } else { prepare };
     format!(
         "#!/bin/sh\n\
-         {AMOUNTS}\n\
+         {amounts}\n\
          echo 0 > /proc/sys/kernel/sched_autogroup_enabled\n\
          results=$PWD\n\
          cd \"$(mktemp -d)\"\n\
@@ -84,15 +105,16 @@ fn script(work: &Work, evenkeel: &Path) -> String {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use super::super::works::{SEEN, UNSEEN};
+    use super::super::works::{SEEN, SEEN_WAKING, UNSEEN, UNSEEN_WAKING};
     use super::*;
 
     #[test]
     fn every_script_is_one_that_a_shell_reads() {
-        for work in SEEN.iter().chain(&UNSEEN) {
+        let works = [&SEEN[..], &UNSEEN, &SEEN_WAKING, &UNSEEN_WAKING];
+        for work in works.into_iter().flatten() {
             let folder = tempfile::tempdir().unwrap();
             let path = folder.path().join("script");
-            fs::write(&path, script(work, Path::new("evenkeel"))).unwrap();
+            fs::write(&path, script(work, AMOUNTS, Path::new("evenkeel"))).unwrap();
             let mut shell = Command::new("sh");
             let status = shell.arg("-n").arg(&path).stderr(Stdio::null()).status().unwrap();
             assert!(status.success(), "{}", work.name);

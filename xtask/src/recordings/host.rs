@@ -1,17 +1,14 @@
-//! Records on this machine, by perf.
+//! Records on this machine.
 
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 
 use super::works::Work;
 use crate::command;
 
-/// Interrupts, so that the importer knows whether a task or a device caused a wake-up.
-const EVENTS: &str = "irq:*_entry,irq:*_exit,irq_vectors:local_timer_*,sched:sched_process_exec";
-const FIELDS: &str = "comm,pid,tid,cpu,time,event,trace";
 /// Whether each session is a group of its own, which the models do not know.
 const AUTOGROUP: &str = "/proc/sys/kernel/sched_autogroup_enabled";
 
@@ -25,25 +22,21 @@ pub fn record(work: &Work, folder: &Path, evenkeel: &Path) -> Result<()> {
         shell
     };
     shell(work.prepare).status().context("preparing")?;
-    let data = room.path().join("rec.data");
     let _flat = FlatScheduling::begin();
-    let mut perf = Command::new("perf");
-    perf.args(["sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "8M", "-e", EVENTS]);
-    // perf 6.1 cannot read its own records about loaded and unloaded BPF programs.
-    perf.args(["--no-bpf-event", "-o"]);
-    perf.arg(&data).args(["--", "sh", "-c", work.run]).current_dir(room.path());
-    // A compile job is to build in its own folder.
-    perf.env_remove("CARGO_TARGET_DIR");
-    // The status of the recorded programs does not matter.
-    perf.stdout(Stdio::null()).stderr(Stdio::null()).status().context("starting perf")?;
-    let text = room.path().join("rec.txt");
-    let mut script = Command::new("perf");
-    script.args(["script", "--ns", "--show-lost-events", "-F", FIELDS, "-i"]).arg(&data);
-    let script = script.stdout(fs::File::create(&text)?).stderr(Stdio::null());
-    ensure!(script.status()?.success(), "perf script failed");
     let output = folder.join(work.name).with_extension("ektrace");
+    let mut recorder = Command::new(evenkeel);
+    recorder.args(["trace", "record", "-o"]).arg(output);
+    // The status of the recorded programs does not matter.
+    recorder.args(["--", "sh", "-c", &format!("sh -c '{}' > said 2>&1; :", quoted(work.run))]);
+    // A compile job is to build in its own folder.
+    recorder.current_dir(room.path()).env_remove("CARGO_TARGET_DIR");
     println!("{}", work.name);
-    command::run(Command::new(evenkeel).args(["trace", "import"]).arg(&text).arg("-o").arg(output))
+    command::run(&mut recorder)
+}
+
+/// The text within single quotes of a shell.
+fn quoted(text: &str) -> String {
+    text.replace('\'', r"'\''")
 }
 
 /// Turns the kernel's autogroups off, if it has them, until this value is dropped.

@@ -94,3 +94,109 @@ pub const UNSEEN: [Work; 4] = [
               sha256;               wait",
     },
 ];
+
+/// Programs that wake each other often, for mending the models.
+pub const SEEN_WAKING: [Work; 6] = [
+    // Wake-ups by softirqs in the sender's context.
+    Work {
+        name: "web",
+        prepare: "mkdir -p html; head -c 2000 /dev/urandom > html/index.html; \
+                  echo \"daemon off; worker_processes 2; pid $PWD/pid; error_log $PWD/error.log; \
+                  events {} http { access_log off; server { listen 127.0.0.1:18080; \
+                  root $PWD/html; } }\" > nginx.conf; chmod -R a+rX .",
+        run: "nginx -c $PWD/nginx.conf & sleep 1; \
+              timeout 9 openssl speed -seconds 9 sha256 & \
+              wrk -t 2 -c 16 -d 9 http://127.0.0.1:18080/index.html; kill $(cat pid); wait",
+    },
+    // Many to many, threads of one process.
+    Work {
+        name: "threads",
+        prepare: "",
+        run: "perf bench sched messaging -t -g 2 -l 3000 & \
+              timeout 6 openssl speed -seconds 6 sha256; wait",
+    },
+    // One server, many clients, few of them waiting at a time.
+    Work {
+        name: "store",
+        prepare: "",
+        run: "redis-server --port 17379 --save '' --dir . & sleep 1; \
+              timeout 8 openssl speed -seconds 8 sha256 & \
+              timeout 8 redis-benchmark -p 17379 -c 20 -n 100000000 -t set; \
+              redis-cli -p 17379 shutdown nosave; wait",
+    },
+    // Programs that begin and end.
+    Work {
+        name: "forks",
+        prepare: "",
+        run: "timeout 8 openssl speed -seconds 8 sha256 & \
+              timeout 8 sh -c 'while :; do echo 12345 | sed s/1/2/ | wc -c; done'; wait",
+    },
+    // Short sleeps.
+    Work {
+        name: "sleepers",
+        prepare: "",
+        run: "stress-ng --nanosleep 2 --itimer 1 --itimer-freq 500 --cpu 2 --cpu-load 60 \
+              --timeout 8s",
+    },
+    // Threads that wait for each other's lines, beside a compressor.
+    Work {
+        name: "encode",
+        prepare: "openssl enc -aes-256-ctr -pass pass:y -pbkdf2 -in /dev/zero 2>/dev/null | \
+                  head -c 30000000 > noise; ln -s noise noise.yuv",
+        run: "timeout 9 x265 --input noise.yuv --input-res 480x272 --fps 30 -o out.hevc & \
+              timeout 9 7z b -mmt1 -md20 100; wait",
+    },
+];
+
+/// Programs that wake each other often, to be opened once.
+pub const UNSEEN_WAKING: [Work; 6] = [
+    Work {
+        name: "tls",
+        prepare: "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem \
+                  -subj /CN=localhost -days 2; mkdir -p html; head -c 20000 /dev/urandom > \
+                  html/index.html; echo \"daemon off; worker_processes 2; pid $PWD/pid; \
+                  error_log $PWD/error.log; events {} http { access_log off; server { \
+                  listen 127.0.0.1:18444 ssl; ssl_certificate $PWD/cert.pem; \
+                  ssl_certificate_key $PWD/key.pem; root $PWD/html; } }\" > nginx.conf; \
+                  chmod -R a+rX .",
+        run: "nginx -c $PWD/nginx.conf & sleep 1; timeout 9 7z b -mmt1 -md20 100 & \
+              wrk -t 1 -c 10 -d 9 https://127.0.0.1:18444/index.html; kill $(cat pid); wait",
+    },
+    Work {
+        name: "processes",
+        prepare: "",
+        run: "perf bench sched messaging -p -g 2 -l 2000 & \
+              nice -n 5 timeout 6 openssl speed -seconds 6 sha256; wait",
+    },
+    Work {
+        name: "queue",
+        prepare: "head -c 30000000 /dev/urandom > noise",
+        run: "redis-server --port 17380 --save '' --dir . & sleep 1; \
+              timeout 8 xz -6 -T1 -k -c noise > /dev/null & \
+              timeout 8 redis-benchmark -p 17380 -c 50 -P 4 -n 100000000 -t lpush; \
+              redis-cli -p 17380 shutdown nosave; wait",
+    },
+    Work {
+        name: "cbuild",
+        prepare: "for n in $(seq ${FILES:-60}); do { echo '#include <stdlib.h>'; \
+                  for f in $(seq 30); do echo \"int g${n}_$f(int a) { int s = $f; \
+                  while (a-- > 0) { s ^= rand() % ($n + 1); } return s; }\"; done; } > g$n.c; \
+                  done; { echo 'all: $(patsubst %.c,%.o,$(wildcard *.c))'; echo '%.o: %.c'; \
+                  printf '\\tgcc -O1 -c $< -o $@\\n'; } > Makefile",
+        run: "timeout 9 openssl speed -seconds 9 sha256 & \
+              timeout 9 sh -c 'while :; do make -s -j3; rm -f *.o; done'; wait",
+    },
+    Work {
+        name: "lines",
+        prepare: "",
+        run: "timeout 8 sh -c 'while :; do seq 20000 | tr 1 2 | sort | uniq -c | wc -l; done' & \
+              timeout 8 openssl speed -seconds 8 sha256; wait",
+    },
+    Work {
+        name: "frames",
+        prepare: "openssl enc -aes-256-ctr -pass pass:z -pbkdf2 -in /dev/zero 2>/dev/null | \
+                  head -c 40000000 > noise; ln -s noise noise.yuv",
+        run: "timeout 9 x265 --input noise.yuv --input-res 320x176 --fps 30 --preset fast \
+              -o out.hevc & timeout 9 xz -6 -T1 -k -c noise > /dev/null; wait",
+    },
+];

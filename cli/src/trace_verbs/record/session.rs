@@ -228,8 +228,8 @@ fn summary(
     if met.repaired_switches > 0 {
         note(format!("{} switches were missing and were repaired", met.repaired_switches));
     }
-    for event in missing {
-        note(format!("this kernel has no event {event}"));
+    if !missing.is_empty() {
+        note(format!("not recorded, since this kernel does not show it: {}", missing.join(", ")));
     }
     text
 }

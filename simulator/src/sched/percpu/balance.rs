@@ -176,11 +176,11 @@ impl<D: Discipline> PerCpu<D> {
         let now_ns = world.now_ns;
         let domain = self.levels[level];
         let mut groups = domain.groups(cpu);
-        let local = self.group(level, groups.next()?, without, now_ns);
+        let local = self.group(level, groups.next()?, without, None, now_ns);
         let (mut load, mut util) = (local.load, local.util);
         let mut busiest: Option<Group> = None;
         for cpus in groups {
-            let group = self.group(level, cpus, without, now_ns);
+            let group = self.group(level, cpus, without, None, now_ns);
             load += group.load;
             util += group.util;
             if group.takeable > 0
@@ -332,8 +332,8 @@ impl<D: Discipline> PerCpu<D> {
             if self.must_choose(cpu, task) {
                 request(reschedule, cpu);
             }
-        } else if self.queues[from].running.is_some_and(allowed) {
-            self.queues[from].push_to = Some(cpu);
+        } else if let Some(task) = self.queues[from].running.filter(|&task| allowed(task)) {
+            self.queues[from].push_to = Some((task, cpu));
             request(reschedule, from);
         }
     }

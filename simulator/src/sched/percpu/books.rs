@@ -83,6 +83,11 @@ impl<D: Discipline> PerCpu<D> {
             self.entities[task].sleeping = true;
             self.queues[cpu].sleeping += 1;
         }
+        if stop == Stop::Ended {
+            // `task_dead_fair`: a CPU that short programs keep busy counts as little loaded.
+            let signal = self.entities[task].signal;
+            self.queues[cpu].signal.detach(&signal);
+        }
     }
 
     /// A task of the CPU's queue begins to run.
@@ -143,12 +148,14 @@ impl<D: Discipline> PerCpu<D> {
 
     /// The running task, now stopped, goes to the CPU that balancing chose.
     pub(super) fn push_stopped(&mut self, world: &World, cpu: usize) {
-        let Some(to) = self.queues[cpu].push_to.take() else { return };
-        let newest = self.queues[cpu].tasks.last().map(|&(_, task)| task);
-        let Some(task) = newest else { return };
-        let allowed = world.affinities.masks[world.tasks[task].mask].contains(to);
-        if allowed {
-            self.migrate(world, task, to);
+        let Some((task, to)) = self.queues[cpu].push_to.take() else { return };
+        let entity = &self.entities[task];
+        if !entity.queued || entity.cpu != cpu || entity.running {
+            return;
+        }
+        self.migrate(world, task, to);
+        if self.queues[to].running.is_some() && self.discipline.preempts(to, task) {
+            self.kicked.push(to);
         }
     }
 

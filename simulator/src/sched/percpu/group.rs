@@ -189,12 +189,14 @@ impl Situation<'_> {
 }
 
 impl<D: Discipline> PerCpu<D> {
-    /// `update_sg_lb_stats` without the CPUs that turned out to be pinned.
+    /// `update_sg_lb_stats` without the CPUs that turned out to be pinned; for the `leaver`, who
+    /// looks for a CPU, `update_sg_wakeup_stats`, where it counts nowhere.
     pub(super) fn group(
         &mut self,
         level: usize,
         cpus: Range<usize>,
         without: &[usize],
+        leaver: Option<usize>,
         now_ns: u64,
     ) -> Group {
         let mut group = Group {
@@ -211,12 +213,19 @@ impl<D: Discipline> PerCpu<D> {
         for cpu in cpus.filter(|cpu| !without.contains(cpu)) {
             self.sync_queue(cpu, now_ns);
             let queue = &self.queues[cpu];
-            group.nr += queue.nr;
+            let mut signal = queue.signal;
+            let mut nr = queue.nr;
+            let leaver = leaver.map(|task| &self.entities[task]);
+            if let Some(leaver) = leaver.filter(|leaver| leaver.queued && leaver.cpu == cpu) {
+                signal.detach(&leaver.signal);
+                nr -= 1;
+            }
+            group.nr += nr;
             group.takeable += self.takeable(cpu);
-            group.idle += u64::from(queue.nr == 0);
-            group.load += queue.signal.load();
-            group.util += queue.signal.util();
-            runnable += queue.signal.runnable();
+            group.idle += u64::from(nr == 0);
+            group.load += signal.load();
+            group.util += signal.util();
+            runnable += signal.runnable();
         }
         let pinned = level > 0 && {
             let below = self.levels[level - 1].span;

@@ -268,12 +268,12 @@ impl<D: Discipline> PerCpu<D> {
     }
 
     /// `find_idlest_cpu`: descends from the whole machine to the idlest group, then CPU.
-    fn idlest(&mut self, world: &World, task: usize, this: usize) -> usize {
+    pub(super) fn idlest(&mut self, world: &World, task: usize, this: usize) -> usize {
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let mut cpu = this;
         for level in (0..self.levels.len()).rev() {
             let cpus = self
-                .idlest_group(world, mask, level, cpu)
+                .idlest_group(world, task, level, cpu)
                 .unwrap_or_else(|| self.levels[level].group_of(cpu));
             cpu = self.idlest_in_group(world, mask, cpus, cpu);
         }
@@ -284,10 +284,11 @@ impl<D: Discipline> PerCpu<D> {
     fn idlest_group(
         &mut self,
         world: &World,
-        mask: &Mask,
+        task: usize,
         level: usize,
         cpu: usize,
     ) -> Option<Range<usize>> {
+        let mask = &world.affinities.masks[world.tasks[task].mask];
         let domain = self.levels[level];
         let mut local = None;
         let mut best: Option<Group> = None;
@@ -295,7 +296,7 @@ impl<D: Discipline> PerCpu<D> {
             if mask.first_common(mask, cpus.clone()).is_none() {
                 continue;
             }
-            let group = self.group(level, cpus, &[], world.now_ns);
+            let group = self.group(level, cpus, &[], Some(task), world.now_ns);
             if index == 0 {
                 local = Some(group);
             } else if best.as_ref().is_none_or(|best| is_idler(&group, best)) {

@@ -136,6 +136,43 @@ fn a_forked_thread_begins_when_it_is_forked_and_on_an_idle_cpu() {
     }
 }
 
+/// A task beside a spinner begins another program, while CPU 1 idles or is as loaded.
+#[test]
+fn a_program_begins_on_the_cpu_that_would_be_idler() {
+    for scheduler in &ALL {
+        let migrations = |others: &[u32]| {
+            let program = vec![scalar_work(10_000), Step::Exec, scalar_work(100_000_000)];
+            let mut threads = vec![Thread { was_on: Some(0), ..thread(0, &[], program) }];
+            threads.extend(others.iter().map(|&cpu| spinner(0, &[cpu])));
+            // Before the first tick, with which balancing begins.
+            let config = Config::plain(scheduler.clone(), 3_000_000);
+            let outcome = crate::run(&skylake(), &workload(machine(1, 2, 1), threads), &config);
+            outcome.unwrap().tasks[0].migrations
+        };
+        assert_eq!(migrations(&[]), 0, "{scheduler:?}: alone, the CPU of its own would be idle");
+        assert_eq!(migrations(&[0]), 1, "{scheduler:?}");
+        assert_eq!(migrations(&[1]), 0, "{scheduler:?}");
+    }
+}
+
+#[test]
+fn a_reader_that_comes_early_waits_for_the_message() {
+    for scheduler in &ALL {
+        let send = Step::Send { channel: 0, bytes: 100 };
+        let writer = vec![scalar_work(50_000_000), send, scalar_work(50_000_000)];
+        let receive = Step::Receive { channel: 0, bytes: 100 };
+        let early = vec![scalar_work(1_000_000), receive, scalar_work(1_000_000)];
+        let late = vec![scalar_work(70_000_000), receive, scalar_work(1_000_000)];
+        for (reader, slices) in [(early, 2), (late, 1)] {
+            let threads = vec![thread(0, &[0], writer.clone()), thread(0, &[1], reader)];
+            let workload = Workload { channels: 1, ..workload(machine(1, 2, 1), threads) };
+            let config = Config::plain(scheduler.clone(), S);
+            let outcome = crate::run(&skylake(), &workload, &config).unwrap();
+            assert_eq!(outcome.tasks[1].slices, slices, "{scheduler:?}");
+        }
+    }
+}
+
 #[test]
 fn an_imbalance_is_evened_out() {
     for scheduler in &ALL {

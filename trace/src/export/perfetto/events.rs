@@ -108,6 +108,9 @@ fn generic_of(names: &Names, traced: &Traced) -> Message {
         | Event::Fork { .. }
         | Event::Migrate { .. }
         | Event::Frequency { .. } => unreachable!("Perfetto knows these"),
+        Event::Exec { .. } | Event::Send { .. } | Event::Unsent { .. } | Event::Receive { .. } => {
+            unreachable!("not carried")
+        }
     }
 }
 

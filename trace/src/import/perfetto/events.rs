@@ -135,7 +135,7 @@ fn interrupt(kind: u64) -> Option<Payload> {
         event::IRQ_EXIT | event::IPI_EXIT => (false, Interrupt::Device),
         _ => return None,
     };
-    Some(Payload::Interrupt { begins, of })
+    Some(Payload::Interrupt { begins, of, vector: None })
 }
 
 /// An event that Perfetto has no message for: its fields have names.
@@ -167,7 +167,7 @@ fn generic_of(bytes: &[u8], text: &mut Vec<u8>) -> Option<Payload> {
         b"x86_fpu_regs_deactivated" => {
             Payload::Mark { loaded: number("load_fpu")? == 1, xfeatures: number("xfeatures")? }
         }
-        _ => Payload::interrupt(name)
+        _ => Payload::interrupt(name, number("vec"))
             .or_else(|| own(name, number, string).map(Payload::Own))
             .unwrap_or(Payload::Other),
     })

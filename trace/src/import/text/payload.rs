@@ -25,10 +25,17 @@ pub fn payload(text: &[u8], line: &Line) -> Option<Payload> {
         b"x86_fpu_regs_deactivated" => mark(text, at),
         b"cpu_frequency" => frequency(text, at),
         b"PERF_RECORD_LOST" | b"PERF_RECORD_LOST_SAMPLES" => lost(text, at),
-        event => Payload::interrupt(event)
+        event => Payload::interrupt(event, vector(text, at))
             .or_else(|| own(event, text, at).map(Payload::Own))
             .or(Some(Payload::Other)),
     }
+}
+
+/// The number of a softirq: `vec=3 [action=NET_RX]`.
+fn vector(text: &[u8], at: usize) -> Option<u64> {
+    let mut cursor = Cursor::new(text, at);
+    cursor.eat(b"vec=")?;
+    cursor.number()
 }
 
 /// `comm=NAME pid=N` followed by `tail`, which must fit to the end of the line.

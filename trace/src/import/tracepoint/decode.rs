@@ -90,6 +90,7 @@ enum Event {
     Runtime { task: TaskFields, ns: Field },
     Mark { loaded: Field, xfeatures: Field },
     Frequency { khz: Field, cpu: Field },
+    Softirq { name: String, vector: Option<Field> },
     Own { name: String, fields: Vec<(String, Field)> },
     Same(Payload),
 }
@@ -153,7 +154,12 @@ impl Decoder {
             name @ ("license" | "decision" | "phase" | "overhead") => {
                 Event::Own { name: name.to_owned(), fields: format.fields().to_vec() }
             }
-            name => Event::Same(Payload::interrupt(name.as_bytes()).unwrap_or(Payload::Other)),
+            name @ ("softirq_raise" | "softirq_entry" | "softirq_exit") => {
+                Event::Softirq { name: name.to_owned(), vector: format.field(&["vec"]) }
+            }
+            name => {
+                Event::Same(Payload::interrupt(name.as_bytes(), None).unwrap_or(Payload::Other))
+            }
         };
         Ok(Self { event, order: format.field(&[ORDER]) })
     }
@@ -200,6 +206,10 @@ impl Decoder {
                 khz: u32::try_from(raw.number(*khz)?).ok()?,
                 cpu: raw.cpu(*cpu)?,
             },
+            Event::Softirq { name, vector } => {
+                let vector = vector.and_then(|vector| raw.number(vector));
+                Payload::interrupt(name.as_bytes(), vector).unwrap_or(Payload::Other)
+            }
             Event::Own { name, fields } => {
                 let find = |wanted: &str| fields.iter().find(|field| field.0 == wanted);
                 let number = |name: &str| raw.number(find(name)?.1);
