@@ -354,7 +354,8 @@ fn start_parameters(start: Start) -> Vec<(String, String)> {
     let times =
         [("arrival window", start.arrival_window_ns), ("warm-up", start.warm_up_ns)].into_iter();
     let is_given = |&(_, time_ns): &(&str, u64)| time_ns > 0;
-    let named = |(name, time_ns): (&str, u64)| (name.into(), format!("{} ms", time_ns / 1_000_000));
+    let named =
+        |(name, time_ns): (&str, u64)| (name.into(), format!("{} ms", time_ns as f64 / 1e6));
     times.filter(is_given).map(named).collect()
 }
 

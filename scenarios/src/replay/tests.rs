@@ -295,7 +295,7 @@ fn an_empty_channel_that_an_unknown_task_writes_is_another_one() {
         (11, send(1)),
         (12, receive(2)),
         (13, receive(2)),
-        // Both are known here, whoever wrote before.
+        // Task 2 writes for the first time, but has read from this channel.
         (14, send(2)),
         (15, receive(1)),
         (16, switch(0, 1, Dead, 3)),

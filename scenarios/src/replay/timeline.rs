@@ -170,11 +170,7 @@ impl<'h> Timeline<'h> {
                 self.wake(task, by, on, sync);
             }
             Event::Exec { task } if self.runs(task) => {
-                self.run_until_now(task);
-                self.track(task, |track| {
-                    track.end_piece();
-                    track.program.push(Step::Exec);
-                });
+                self.add_step(task, Step::Exec);
             }
             Event::Send { task, channel, bytes } => self.send(task, channel, bytes),
             Event::Unsent { task, channel, bytes } => self.unsend(task, channel, bytes),
@@ -343,16 +339,21 @@ impl<'h> Timeline<'h> {
         self.messages.count()
     }
 
+    /// The running task takes this step after the work that it did so far.
+    fn add_step(&mut self, task: u32, step: Step) {
+        self.run_until_now(task);
+        self.track(task, |track| {
+            track.end_piece();
+            track.program.push(step);
+        });
+    }
+
     fn send(&mut self, task: u32, channel: u32, bytes: u64) {
         if !self.runs(task) {
             return;
         }
         let Some(number) = self.messages.sent(task, channel, bytes) else { return };
-        self.run_until_now(task);
-        self.track(task, |track| {
-            track.end_piece();
-            track.program.push(Step::Send { channel: number, bytes });
-        });
+        self.add_step(task, Step::Send { channel: number, bytes });
     }
 
     fn unsend(&mut self, task: u32, channel: u32, bytes: u64) {
@@ -374,11 +375,7 @@ impl<'h> Timeline<'h> {
             return;
         }
         let Some((number, bytes)) = self.messages.received(task, channel, bytes) else { return };
-        self.run_until_now(task);
-        self.track(task, |track| {
-            track.end_piece();
-            track.program.push(Step::Receive { channel: number, bytes });
-        });
+        self.add_step(task, Step::Receive { channel: number, bytes });
     }
 
     /// The tasks of the core did their work so far at its old frequency.

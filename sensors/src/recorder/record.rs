@@ -27,7 +27,7 @@ pub enum Kind {
     Balance,
     /// A task begins to write `other` bytes to the channel `value`.
     Send,
-    /// So many of them were not written.
+    /// Of a message that was begun, `other` bytes were not written to the channel `value`.
     Unsent,
     /// A task has read `other` bytes from the channel `value`.
     Receive,
