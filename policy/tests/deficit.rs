@@ -105,6 +105,17 @@ fn a_task_leads_that_is_alone_more_often_than_the_mean_task() {
 }
 
 #[test]
+fn a_lead_repays_a_deficit_before_forced_idle_does() {
+    let all = Alone { alone_ns: 0, ran_ns: 80 * MS };
+    let mut task = Deficit { deficit_ns: 3 * MS, ..Deficit::default() };
+    // Four ms alone at 0.6.
+    task.ran(&all, 4 * MS, 8 * MS, GAIN);
+    assert_eq!((task.deficit_ns, task.lead_ns), (600_000, 0));
+    task.ran(&all, 4 * MS, 8 * MS, GAIN);
+    assert_eq!((task.deficit_ns, task.lead_ns), (0, 1_800_000));
+}
+
+#[test]
 fn a_lead_halves_in_sleep() {
     let mut leader = Deficit { lead_ns: 8 * MS, ..Deficit::default() };
     leader.sleeps(10 * MS);

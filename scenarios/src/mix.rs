@@ -25,7 +25,15 @@ const BACKGROUNDS: [(&str, &str, &str); 3] = [
     ("avx512", "avx512-heavy", "avx512-light"),
 ];
 
-/// Simulated time after which a run stops, in s. Runs are meant to take 0.2 to 0.5 s.
+/// Threads of the background, and later programs of the foreground, arrive at random times within
+/// so long, in ms; from 50 ms of warm-up on, no figure moves by more than its interval
+/// (`docs/decisions/0034-controls-and-placebos.md`).
+const ARRIVAL_WINDOW_MS: u64 = 20;
+
+/// Time that the background runs before the foreground's arrivals begin, in ms.
+const WARM_UP_MS: u64 = 100;
+
+/// Simulated time after which a run stops, in s. Runs are meant to take 0.3 to 0.6 s.
 const LIMIT_S: u64 = 10;
 
 /// Seeds of each mix: with fewer, chance within a run counts as slowdown.
@@ -75,7 +83,8 @@ fn head(seed: u64, cores: u64, together: bool) -> String {
          description = \"Random program mix {seed} on {cores} cores.\"\n\
          source = \"our choice: drawn from the seed\"\ncpu = \"xeon-gold-6130\"\n\n\
          [machine]\npackages = 1\ncores = {cores}\nthreads_per_core = 2\n{row}\n\
-         [run]\nforeground = \"{foreground}\"\nlimit_s = {LIMIT_S}\nreplicates = {REPLICATES}\n"
+         [run]\nforeground = \"{foreground}\"\nlimit_s = {LIMIT_S}\nreplicates = {REPLICATES}\n\
+         arrival_window_ms = {ARRIVAL_WINDOW_MS}\nwarm_up_ms = {WARM_UP_MS}\n"
     )
 }
 

@@ -194,10 +194,13 @@ impl<'s> Program<'_, 's> {
             match &phase.kind {
                 Kind::Compute(compute) => self.compute(compute, place)?,
                 Kind::Sleep(us, spread) => {
-                    let mean = us.get(self.amounts.parameters, 0.001, AMOUNT_US_MAX)? * 1e3;
-                    let mean = mean.round().max(1.0) as u64;
+                    let mean_us = us.get(self.amounts.parameters, 0.0, AMOUNT_US_MAX)?;
                     let spread = self.amounts.spread(spread)?;
-                    self.push(Step::Sleep(Draw { mean, spread }), place)?;
+                    // A sleep of 0 is none, so that a parameter can leave it out.
+                    if mean_us > 0.0 {
+                        let mean = (mean_us * 1e3).round().max(1.0) as u64;
+                        self.push(Step::Sleep(Draw { mean, spread }), place)?;
+                    }
                 }
                 &Kind::Timer { timer, period_us, absolute } => {
                     let period_ns = (period_us * 1e3).round().max(1.0) as u64;

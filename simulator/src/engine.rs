@@ -504,7 +504,9 @@ impl<S: Scheduler> Engine<'_, S> {
         } else {
             costs.remote_package_factor.max(1)
         };
-        costs.switch_ns + (costs.migration_ns + fetch_ns) * factor
+        // What is left of an earlier fetch is part of this one.
+        let fetch_ns = (fetch_ns * factor).saturating_sub(subject.overhead_left_ns());
+        costs.switch_ns + costs.migration_ns * factor + fetch_ns
     }
 
     fn finish(mut self) -> Outcome {

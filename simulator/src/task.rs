@@ -229,6 +229,16 @@ impl Task {
         }
     }
 
+    /// Overhead to work off, in reference ns.
+    pub(crate) fn overhead_left_ns(&self) -> u64 {
+        self.overhead_left / UNITS_PER_NS
+    }
+
+    /// The task does its last step again when it continues.
+    pub(crate) fn retries_step(&mut self) {
+        self.position -= 1;
+    }
+
     /// Goes on to the next step that is not a loop.
     pub(crate) fn advance(&mut self, cpu: &CpuModel, now_ns: u64) -> Next {
         loop {

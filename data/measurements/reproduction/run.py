@@ -46,6 +46,8 @@ ENCODER = {
     "work of 40 ms": ["x265_compute_us=40000", "x265_sleep_us=17440"],
     "SMT share 0.5": ["smt-share=500"],
     "SMT share 0.75": ["smt-share=750"],
+    "serial parts a quarter": ["serial=0.25"],
+    "no serial parts": ["serial=0.001"],
     "placebo": ["placebo=true"],
 }
 EVEN_PARTS = ["--scheduler", "fair,fair-isolation,even,even-without-swaps,even-without-placing,"

@@ -129,7 +129,7 @@ def schedulers():
 
 def nginx():
     rows = []
-    for idle_us in (0.001, 100, 300):
+    for idle_us in (0, 100, 300):
         runs = compare("nginx-crypto", "cfs", 8, f"idle_us={idle_us}")
         cfs = next(run for run in runs if run["background"] == "avx512")
         for cores in ("auto", 1, 2):

@@ -9,9 +9,10 @@
  *
  * So each task has a lead: what the task gained by being alone, less what the mean task
  * of its cache would have gained in the same time. Forced idle for its deficit does not
- * count, since it repays a loss. While a task leads, a mix of levels that costs its speed
- * has no cost: placing and swaps do not avoid the mix. A lead never becomes negative, is
- * bounded as a deficit is, and halves with sleep as a deficit does.
+ * count, since it repays a loss. A lead repays the task's deficit first. While a lead is
+ * left, a mix of levels that costs the task's speed has no cost: placing and swaps do not
+ * avoid the mix. A lead never becomes negative, is bounded as a deficit is, and halves
+ * with sleep as a deficit does.
  *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
@@ -57,10 +58,12 @@ static inline void ek_alone_ran(struct ek_deficit *deficit, const struct ek_alon
 				u64 alone_ns, u64 ran_ns, u32 gain_permille)
 {
 	u64 gained_ns = ek_mul_div(ek_min(alone_ns, ran_ns), gain_permille, 1000);
-	u64 lead_ns = ek_add(deficit->lead_ns, gained_ns);
+	u64 expected_ns = ek_alone_expected_ns(all, ran_ns, gain_permille);
+	u64 lead_ns = ek_sub(ek_add(deficit->lead_ns, gained_ns), expected_ns);
+	u64 repaid_ns = ek_min(lead_ns, deficit->deficit_ns);
 
-	lead_ns = ek_sub(lead_ns, ek_alone_expected_ns(all, ran_ns, gain_permille));
-	deficit->lead_ns = ek_min(lead_ns, EK_DEFICIT_MAX_NS);
+	deficit->deficit_ns = ek_sub(deficit->deficit_ns, repaid_ns);
+	deficit->lead_ns = ek_min(ek_sub(lead_ns, repaid_ns), EK_DEFICIT_MAX_NS);
 }
 
 /* Whether a task leads by so much that a mix which costs its speed is not avoided. */

@@ -170,10 +170,10 @@ fn bursts(stream: &mut Stream, duty_permille: u64) -> Vec<String> {
     vec![offset(work_us), forever(&body)]
 }
 
-/// Frames of 0.5 to 16 ms, whose threads differ by up to 20 to 70 %.
+/// Frames of 125 us to 16 ms, whose threads differ by up to 20 to 70 %.
 fn frames(stream: &mut Stream) -> Vec<String> {
     let wide = draw_wide(stream);
-    let frame_us = stream.octaves(500, 5);
+    let frame_us = stream.octaves(125, 7);
     let body = [wide.compute(frame_us, stream.between(20, 70)), sync("barrier", "frame")];
     vec![forever(&body)]
 }

@@ -107,10 +107,11 @@ fn independent(stream: &mut Stream, length: &Length) -> Vec<String> {
     vec![repeat(length.work_us / piece_us, &[compute(piece_us, &spread(stream))])]
 }
 
-/// Steps of 1 to 16 ms, at least eight, whose threads differ by up to 5 to 50 %; half as much work,
-/// since each step takes as long as its slowest thread.
+/// Steps of 250 us to 16 ms (canneal has 0.5, fluidanimate 1.1), at least eight, whose threads
+/// differ by up to 5 to 50 %; half as much work, since each step takes as long as its slowest
+/// thread.
 fn steps(stream: &mut Stream, length: &Length) -> Vec<String> {
-    let step_us = stream.octaves(1000, 4).min(length.work_us / 16);
+    let step_us = stream.octaves(250, 6).min(length.work_us / 16);
     let uneven = within_pct(stream.between(5, 50));
     let step = [compute(step_us, &uneven), sync("barrier", "step")];
     vec![repeat(length.work_us / 2 / step_us, &step)]

@@ -42,12 +42,9 @@ impl<S: Scheduler> Engine<'_, S> {
                     }
                 }
                 Next::Lock(index) => {
-                    let (owner, queue) = &mut self.locks[index];
-                    if owner.is_some() {
-                        queue.push_back(task);
+                    if !self.takes_lock(index, task) {
                         return Ok(Some(Stop::Blocked));
                     }
-                    *owner = Some(task);
                 }
                 Next::Unlock(index) => self.unlock(index, woken),
                 Next::Wake { semaphore, sync } => {
@@ -66,12 +63,9 @@ impl<S: Scheduler> Engine<'_, S> {
                     }
                 }
                 Next::Wait(index) => {
-                    let (count, queue) = &mut self.semaphores[index];
-                    if *count == 0 {
-                        queue.push_back(task);
+                    if !self.takes_from_semaphore(index, task) {
                         return Ok(Some(Stop::Blocked));
                     }
-                    *count -= 1;
                 }
                 Next::SystemCall => {}
                 Next::End => return Ok(Some(Stop::Ended)),
@@ -81,21 +75,48 @@ impl<S: Scheduler> Engine<'_, S> {
         Err(SimError::Livelock { thread, at_ns: self.world.now_ns })
     }
 
-    /// Gives a lock to the task that waits longest for it.
+    /// Whether the task takes the lock; otherwise it waits, and tries again when it is woken.
+    fn takes_lock(&mut self, lock: usize, task: usize) -> bool {
+        let (owner, queue) = &mut self.locks[lock];
+        if owner.is_some() {
+            queue.push_back(task);
+            self.world.tasks[task].retries_step();
+            return false;
+        }
+        *owner = Some(task);
+        true
+    }
+
+    /// Whether the semaphore has a count for the task; otherwise as with a lock.
+    fn takes_from_semaphore(&mut self, semaphore: usize, task: usize) -> bool {
+        let (count, queue) = &mut self.semaphores[semaphore];
+        if *count == 0 {
+            queue.push_back(task);
+            self.world.tasks[task].retries_step();
+            return false;
+        }
+        *count -= 1;
+        true
+    }
+
+    /// Frees a lock and wakes the task that waits longest for it, which then tries again: a task
+    /// that runs can take the lock before it. So does the default mutex of glibc
+    /// (`nptl/pthread_mutex_lock.c` and `sysdeps/nptl/lowlevellock.h`, 2.36).
     fn unlock(&mut self, lock: usize, woken: Wake) {
         let (owner, queue) = &mut self.locks[lock];
-        *owner = queue.pop_front();
-        if let Some(next) = *owner {
+        *owner = None;
+        if let Some(next) = queue.pop_front() {
             self.make_runnable(next, woken);
         }
     }
 
-    /// Wakes the task that waits longest for a semaphore, or adds one to its count.
+    /// Adds one to a semaphore's count and wakes the task that waits longest, which then tries
+    /// again, as with a lock (`nptl/sem_waitcommon.c`, glibc 2.36).
     fn wake_one(&mut self, semaphore: usize, woken: Wake) {
         let (count, queue) = &mut self.semaphores[semaphore];
-        match queue.pop_front() {
-            Some(waiter) => self.make_runnable(waiter, woken),
-            None => *count += 1,
+        *count += 1;
+        if let Some(waiter) = queue.pop_front() {
+            self.make_runnable(waiter, woken);
         }
     }
 

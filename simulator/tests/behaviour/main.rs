@@ -2,9 +2,11 @@
 
 mod attribution;
 mod build;
+mod cache;
 mod closed_forms;
 mod core_scheduling;
 mod even;
+mod locks;
 mod newcomers;
 #[cfg(feature = "scx")]
 mod same_even;
