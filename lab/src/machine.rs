@@ -103,6 +103,14 @@ const RESTARTS_MAX: u32 = 3;
 /// instruction behind a breakpoint, for example to load a scheduler, another CPU may then keep
 /// that breakpoint, which the kernel has forgotten.
 const STALE_BREAKPOINT: &str = "Oops: int3";
+const PANIC: &str = "Kernel panic";
+
+/// Whether the interpreter broke a machine: by a stale breakpoint, or with a panic before the first
+/// job, for until then nothing runs in the machine but its kernel.
+fn broke(console: &str, results: &Path) -> bool {
+    let has_begun = results.join("boot.log").exists();
+    console.contains(STALE_BREAKPOINT) || (console.contains(PANIC) && !has_begun)
+}
 
 impl Accelerator {
     /// KVM if this kernel switches itself off under KVM, else the interpreter.
@@ -154,7 +162,7 @@ impl Machine {
         loop {
             let end = self.start(kernel, jobs, results);
             let is_broken = matches!(&end, Err(LabError::Unfinished { console, .. })
-                if self.is_interpreted() && text(console).contains(STALE_BREAKPOINT));
+                if self.is_interpreted() && broke(&text(console), results));
             if !is_broken || restarts == RESTARTS_MAX {
                 return end.map(|run| Run { restarts, ..run });
             }
@@ -210,7 +218,7 @@ impl Machine {
         })?;
         let unfinished = |why| LabError::Unfinished { why, console: console.clone() };
         let status = status.ok_or_else(|| unfinished("exceeded its time limit".into()))?;
-        if let Some(panic) = text(&console).lines().find(|line| line.contains("Kernel panic")) {
+        if let Some(panic) = text(&console).lines().find(|line| line.contains(PANIC)) {
             return Err(unfinished(format!("panicked: {}", panic.trim())));
         }
         let boot_log = results.join("boot.log");
@@ -342,6 +350,17 @@ mod tests {
             job_limit: Duration::from_secs(7),
             limit: Duration::from_secs(60),
         }
+    }
+
+    #[test]
+    fn a_panic_before_the_first_job_is_the_interpreters() {
+        let results = tempfile::tempdir().unwrap();
+        let panic = "[    6.7] Kernel panic - not syncing: Fatal exception in interrupt";
+        assert!(broke(panic, results.path()));
+        assert!(!broke("[    6.7] reboot: Power down", results.path()));
+        fs::write(results.path().join("boot.log"), "").unwrap();
+        assert!(!broke(panic, results.path()), "a job may have caused it");
+        assert!(broke("Oops: int3: 0000 [#1] SMP NOPTI", results.path()));
     }
 
     #[test]

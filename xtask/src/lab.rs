@@ -88,17 +88,30 @@ pub fn run(args: &Args) -> Result<()> {
 fn boot(machine: &Machine, kernel: &Kernel, tests: &[Test], results: &Path) -> Result<()> {
     let begin = Instant::now();
     let jobs: Vec<Job> = tests.iter().map(|test| test.job.clone()).collect();
-    let run = machine.run(kernel, &jobs, results)?;
+    let run = machine.run(kernel, &jobs, results).inspect_err(show_console)?;
     let boot = ::lab::complaints(&run.boot_log);
     ensure!(boot.is_empty(), "the kernel complained while it booted: {}", boot[0]);
     let failed = tests.iter().zip(&run.jobs).filter(|(test, done)| !test.holds(done, results));
     let failed = failed.count();
     if run.restarts > 0 {
-        println!("QEMU broke the machine {} times (a stale breakpoint)", run.restarts);
+        println!("QEMU broke the machine {} times", run.restarts);
     }
     println!("{} tests, {failed} failed, {:.0} s", jobs.len(), begin.elapsed().as_secs_f64());
     ensure!(failed == 0, "a test of the kernel scheduler failed");
     Ok(())
+}
+
+/// Prints the end of the output of a machine that did not come to its end: its file may be in a
+/// folder that goes with this program.
+fn show_console(error: &::lab::LabError) {
+    const LINES: usize = 60;
+    let ::lab::LabError::Unfinished { console, .. } = error else { return };
+    let text = fs::read(console).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = text.unwrap_or_default();
+    let lines: Vec<&str> = text.lines().collect();
+    for line in &lines[lines.len().saturating_sub(LINES)..] {
+        eprintln!("console: {line}");
+    }
 }
 
 fn machine(accelerator: Accelerator, tests: &[Test]) -> Machine {
