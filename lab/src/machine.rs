@@ -97,8 +97,8 @@ impl Run {
 /// The time within which a kernel that works with KVM switches itself off.
 const PROBE_LIMIT: Duration = Duration::from_secs(10);
 
-/// How often a machine that its interpreter breaks is started again.
-const RESTARTS_MAX: u32 = 3;
+/// How often a machine that its interpreter breaks is started again: on some hosts every second is.
+const RESTARTS_MAX: u32 = 8;
 /// QEMU before 8.1 translates code without a lock on its page. While a kernel changes an
 /// instruction behind a breakpoint, for example to load a scheduler, another CPU may then keep
 /// that breakpoint, which the kernel has forgotten.
