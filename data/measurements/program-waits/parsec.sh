@@ -39,7 +39,7 @@ unpack apps blackscholes
     gcc -O2 -w -o inputgen inputgen.c)
 build apps swaptions version=pthreads
 build apps fluidanimate version=pthreads
-flags="$flags -fopenmp" build apps freqmine version=openmp LDFLAGS=-fopenmp
+(flags="$flags -fopenmp" && build apps freqmine version=openmp LDFLAGS=-fopenmp)
 build kernels canneal version=pthreads
 build kernels dedup version=pthreads
 build kernels streamcluster version=pthreads

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the tables of docs/measurements/reproduction.md anew: tables.py FOLDER PAGE
 
-FOLDER holds figures.csv, programs.csv and alone.csv of run.py. A table is known by its first line;
+FOLDER holds the four files of run.py. A table is known by its first line;
 what stands in its columns of published figures, tolerances and other text is kept.
 """
 
@@ -10,23 +10,25 @@ import re
 import sys
 
 SIGNED = ("cfs", "eevdf")
-TOLERANCE = {"cfs": (1.7, 13.7, 3), "fair": (7.3, 23.5, 2), "fair-relative": (2.9, 12.6, 2),
-             "fair-isolation": (2.1, 6.4, 1.5)}
+PUBLISHED = ("cfs", "fair", "fair-relative", "fair-isolation")
 CASES = ("avx2", "avx512")
 
 
 def read(folder):
-    """Figures by (scenario, setting, scheduler, sensors, background), programs, busy CPUs."""
-    figures, programs, alone = {}, {}, {}
+    """Figures by scenario, setting, scheduler, sensors and background; the other files likewise."""
+    figures, claims, programs, alone = {}, {}, {}, {}
     for row in csv.DictReader(open(f"{folder}/figures.csv")):
         key = (row["scenario"], row["setting"], row["scheduler"], row["sensors"])
         figures[(*key, row["background"])] = row
+    for row in csv.DictReader(open(f"{folder}/claims.csv")):
+        if row["figure"] in ("isolation_slowdown_pct", "signed_slowdown_pct"):
+            claims[row["scenario"], row["scheduler"], row["background"]] = row
     for row in csv.DictReader(open(f"{folder}/programs.csv")):
         key = (row["scheduler"], row["background"], row["program"])
         programs[key] = float(row["slowdown_pct"])
     for row in csv.DictReader(open(f"{folder}/alone.csv")):
         alone[row["scenario"], row["scheduler"], row["background"]] = float(row["busy_cpus"])
-    return figures, programs, alone
+    return figures, claims, programs, alone
 
 
 def slowdown(row, scheduler):
@@ -48,22 +50,22 @@ def pair(figures, scenario, setting, scheduler, sensors="d7", width=False):
     return " / ".join(figure(row, scheduler, width) for row in rows)
 
 
-def verdict(figures, scenario, scheduler):
-    """Whether both figures are within the tolerance."""
-    if scheduler not in TOLERANCE:
-        return ""
-    *published, tolerance = TOLERANCE[scheduler]
+def verdict(claims, scenario, scheduler):
+    """Whether both figures are within the tolerances of the scenario's claims, if it has any."""
     said = []
-    for case, of in zip(CASES, published):
-        found = slowdown(figures[scenario, "", scheduler, "d7", case], scheduler)
-        off = abs(found - of) - tolerance
+    for case in CASES:
+        claim = claims.get((scenario, scheduler, case))
+        if claim is None or not claim["max"]:
+            return ""
+        least, most, found = (float(claim[key]) for key in ("min", "max", "found"))
+        off = max(least - found, found - most)
         said.append("hit" if off <= 0 else f"**MISS by {off:.2g}**")
     return " / ".join(said)
 
 
 def rows(first, old, data):
     """The rows of the table whose first line is `first`, or `None` for others."""
-    figures, programs, alone = data
+    figures, claims, programs, alone = data
     cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in old]
     name = [row[0].strip("`") for row in cells]
     if first.startswith("| Scheduler | Published | Tolerance | Classes alone"):
@@ -72,15 +74,12 @@ def rows(first, old, data):
             made.append(row[:3])
             for scenario in ("parsec-x265", "parsec-x265-builds"):
                 made[-1] += [pair(figures, scenario, "", scheduler, width=True),
-                             verdict(figures, scenario, scheduler)]
-        for row in made:
-            # No verdict on stock schedulers beside classes alone: D compared builds.
-            row[4] = "" if row[0] == "`cfs`" else row[4]
+                             verdict(claims, scenario, scheduler)]
         return made
     if first.startswith("| | `cfs` | `fair` | `fair-relative`"):
         scenario = "parsec-x265-builds" if "SSE4 build 1.8 times as long" in name else "parsec-x265"
         settings = ["" if label == "as shipped" else label for label in name]
-        return [[label] + [pair(figures, scenario, setting, scheduler) for scheduler in TOLERANCE]
+        return [[label] + [pair(figures, scenario, setting, scheduler) for scheduler in PUBLISHED]
                 for label, setting in zip(name, settings)]
     if first.startswith("| | `cfs` | `fair` |"):
         return [[f"`{base}`"] + [" / ".join(f"{alone[base, scheduler, case]:.1f}"
