@@ -5,7 +5,9 @@
 
 mod sources;
 mod tools;
+mod watched;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -63,12 +65,14 @@ struct Checks {
 }
 
 fn main() -> ExitCode {
-    let args = Checks::parse();
-    match steps::run(&STEPS, &args.steps, "cargo checks", commands::is_strict()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("checks: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let result = match words.split_first() {
+        Some((first, program)) if first == watched::WORD => watched::run(program),
+        _ => steps::run(&STEPS, &Checks::parse().steps, "cargo checks", commands::is_strict())
+            .map(|()| ExitCode::SUCCESS),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("checks: {error:#}");
+        ExitCode::FAILURE
+    })
 }

@@ -4,6 +4,8 @@ use anyhow::Result;
 use commands::steps::Done;
 use commands::{cargo, find, program, run, target};
 
+use crate::watched;
+
 /// The crates that users depend on.
 const PUBLISHED: [&str; 4] =
     ["evenkeel-runtime", "evenkeel-observe", "evenkeel-runtime-c", "evenkeel-openmp"];
@@ -88,6 +90,7 @@ pub fn explored() -> Result<Done> {
 
 /// AddressSanitizer watches the tests of the task runtime and of its recordings.
 pub fn addresses() -> Result<Done> {
+    const TARGET: &str = "x86_64-unknown-linux-gnu";
     if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         return Ok(Done::Skipped("no sanitizer for this target".into()));
     }
@@ -97,7 +100,8 @@ pub fn addresses() -> Result<Done> {
         // corosensei reports each change of stacks to the sanitizer.
         .args(["--features", "corosensei/sanitizer"])
         // With a target, cargo does not pass the flags to build scripts.
-        .args(["--target", "x86_64-unknown-linux-gnu"])
+        .args(["--target", TARGET])
+        .args(["--config", &watched::setting(TARGET)?])
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("PROPTEST_RNG_SEED", SEED)
