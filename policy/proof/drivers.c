@@ -249,6 +249,15 @@ static void prove_ek_deficit_after_sleep_ns(void)
 	ek_deficit_after_sleep_ns(ns, slept_ns);
 }
 
+static void prove_ek_deficit_credit_ns(void)
+{
+	struct ek_deficit deficit = any_ek_deficit;
+	u64 credit_ns = any_u64;
+	u64 now_ns = any_u64;
+
+	ek_deficit_credit_ns(&deficit, credit_ns, now_ns);
+}
+
 static void prove_ek_deficit_wakes(void)
 {
 	struct ek_deficit deficit = any_ek_deficit;
@@ -1050,6 +1059,7 @@ int main(void)
 	prove_ek_deficit_waited();
 	prove_ek_deficit_sleeps();
 	prove_ek_deficit_after_sleep_ns();
+	prove_ek_deficit_credit_ns();
 	prove_ek_deficit_wakes();
 	prove_ek_deficit_gain_permille();
 	prove_ek_deficit_repay();

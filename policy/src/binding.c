@@ -386,6 +386,12 @@ void ekp_deficit_sleeps(struct ek_deficit *deficit, u64 now_ns)
 	ek_deficit_sleeps(deficit, now_ns);
 }
 
+u64 ekp_deficit_credit_ns(const struct ek_deficit *deficit, u64 credit_ns, u64 now_ns);
+u64 ekp_deficit_credit_ns(const struct ek_deficit *deficit, u64 credit_ns, u64 now_ns)
+{
+	return ek_deficit_credit_ns(deficit, credit_ns, now_ns);
+}
+
 void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns);
 void ekp_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
 {

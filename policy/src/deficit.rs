@@ -33,6 +33,13 @@ impl Deficit {
         ekp_deficit_sleeps(self, now_ns);
     }
 
+    /// How far before the others a task that wakes is placed at most, in ns: by a sleeper's credit
+    /// and by its banked refunds, which have halved for every 10 ms of sleep.
+    #[must_use]
+    pub fn credit_ns(&self, credit_ns: u64, now_ns: u64) -> u64 {
+        ekp_deficit_credit_ns(self, credit_ns, now_ns)
+    }
+
     /// The task wakes, and its placement raises its virtual time by `later_ns`. Deficit
     /// and lead have halved for every 10 ms of sleep; banked refunds that the placement takes are
     /// added to the deficit.
@@ -68,6 +75,7 @@ unsafe extern "C" {
     safe fn ekp_deficit_bank(deficit: &mut Deficit, refund_ns: u64) -> u64;
     safe fn ekp_deficit_waited(deficit: &mut Deficit, waited_ns: u64);
     safe fn ekp_deficit_sleeps(deficit: &mut Deficit, now_ns: u64);
+    safe fn ekp_deficit_credit_ns(deficit: &Deficit, credit_ns: u64, now_ns: u64) -> u64;
     safe fn ekp_deficit_wakes(deficit: &mut Deficit, later_ns: u64, now_ns: u64);
     safe fn ekp_deficit_repay(deficit: &mut Deficit, forced_idle_ns: u64, gain_permille: u32);
     safe fn ekp_deficit_forced_idle_ns(deficit: &Deficit, gain_permille: u32) -> u64;

@@ -124,6 +124,19 @@ fn a_lead_halves_in_sleep() {
 }
 
 #[test]
+fn a_sleeper_is_placed_earlier_by_its_banked_refunds() {
+    let mut deficit = Deficit::default();
+    assert_eq!(deficit.credit_ns(3 * MS, 40 * MS), 3 * MS);
+    deficit.bank(8 * MS);
+    assert_eq!(deficit.credit_ns(3 * MS, 40 * MS), 11 * MS, "it did not sleep");
+    deficit.sleeps(20 * MS);
+    assert_eq!(deficit.credit_ns(3 * MS, 20 * MS), 11 * MS);
+    assert_eq!(deficit.credit_ns(3 * MS, 30 * MS), 7 * MS);
+    assert_eq!(deficit.credit_ns(3 * MS, 40 * MS), 5 * MS);
+    assert_eq!(deficit.credit_ns(3 * MS, 1000 * MS), 3 * MS);
+}
+
+#[test]
 fn the_mean_forgets_old_time() {
     let mut all = Alone::default();
     for _ in 0..100 {
@@ -154,6 +167,7 @@ proptest! {
             }
             prop_assert!(deficit.deficit_ns <= MAX_NS && deficit.banked_ns <= BANK_NS);
             prop_assert!(deficit.lead_ns <= MAX_NS);
+            prop_assert!(deficit.credit_ns(a, b) - a.min(u64::MAX - BANK_NS) <= BANK_NS);
             prop_assert!(deficit.forced_idle_ns(gain) <= FORCED_IDLE_MAX_NS);
         }
     }

@@ -19,7 +19,7 @@ use policy::{
     WidePhase,
 };
 
-const ANSWERS: usize = 95;
+const ANSWERS: usize = 96;
 const VECTORS: usize = 200_000;
 
 /// `struct vector` of `vector.h`.
@@ -174,7 +174,9 @@ fn answer(v: &Vector) -> [u64; ANSWERS] {
     answer[72..74].copy_from_slice(&answer_active(v));
     answer[74..79].copy_from_slice(&answer_lag(v));
     answer[79..82].copy_from_slice(&answer_alone(v));
-    answer[82..].copy_from_slice(&answer_specialize(v));
+    answer[82..95].copy_from_slice(&answer_specialize(v));
+    let owed = Deficit { deficit_ns: v.a, banked_ns: v.b, asleep_ns: v.c, ..Deficit::default() };
+    answer[95] = owed.credit_ns(v.b, v.d);
     answer
 }
 

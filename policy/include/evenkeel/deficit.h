@@ -87,8 +87,23 @@ static inline u64 ek_deficit_after_sleep_ns(u64 ns, u64 slept_ns)
 }
 
 /*
- * The task wakes, and is placed `later_ns` after its previous virtual time: a sleeper
- * keeps no more than its credit, and so may lose banked refunds.
+ * How far before the others a task is placed that wakes: by the credit of every sleeper
+ * and by its banked refunds, which would repay nothing if the placement took them. They
+ * count as much as a deficit after the sleep.
+ */
+static inline u64 ek_deficit_credit_ns(const struct ek_deficit *deficit, u64 credit_ns, u64 now_ns)
+{
+	u64 banked_ns = ek_min(deficit->banked_ns, EK_DEFICIT_BANK_NS);
+	u64 slept_ns = 0;
+
+	if (deficit->asleep_ns)
+		slept_ns = ek_sub(now_ns, deficit->asleep_ns);
+	return ek_add(credit_ns, ek_deficit_after_sleep_ns(banked_ns, slept_ns));
+}
+
+/*
+ * The task wakes, and is placed `later_ns` after its previous virtual time: what the
+ * placement takes of its banked refunds becomes a deficit.
  */
 static inline void ek_deficit_wakes(struct ek_deficit *deficit, u64 later_ns, u64 now_ns)
 {

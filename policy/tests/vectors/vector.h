@@ -30,7 +30,7 @@
 #include <evenkeel/weight.h>
 #include <evenkeel/wide_phase.h>
 
-#define ANSWERS 95
+#define ANSWERS 96
 
 struct vector {
 	u64 answer[ANSWERS];
@@ -192,6 +192,7 @@ static inline void answer_even(struct vector *v)
 {
 	struct ek_core_state core = {.is_busy = v->x & 1, .sibling_level = v->y, .held = v->z};
 	struct ek_deficit deficit = {.deficit_ns = v->a, .banked_ns = v->b, .asleep_ns = v->c};
+	struct ek_deficit before = deficit;
 	struct ek_deficit leader = {.lead_ns = v->b};
 	struct ek_alone all = {.alone_ns = v->c, .ran_ns = v->d};
 	struct ek_learned learned = {};
@@ -220,6 +221,7 @@ static inline void answer_even(struct vector *v)
 	v->answer[79] = all.alone_ns + all.ran_ns;
 	v->answer[80] = leader.lead_ns;
 	v->answer[81] = ek_alone_leads(&leader);
+	v->answer[95] = ek_deficit_credit_ns(&before, v->b, v->d);
 }
 
 static inline void answer_meter(struct vector *v)

@@ -38,7 +38,8 @@ static void place(struct task_struct *p, const struct ek_group *group, u64 now_n
 		placed_ns = ek_place_new_ns(min_vtime_ns, min_vtime_ns,
 					    ek_charge_scale_ns(config.slice_ns, weight_of(p)));
 	else
-		placed_ns = ek_place_waking_ns(vtime_ns, min_vtime_ns, config.sleeper_credit_ns);
+		placed_ns =
+			ek_place_waking_ns(vtime_ns, min_vtime_ns, sleeper_credit_ns(p, now_ns));
 	if (is_even(now_ns))
 		deficit_wakes(p, vtime_ns == VTIME_UNSET ? 0 : placed_ns - vtime_ns, now_ns);
 	if (placed_ns != vtime_ns)

@@ -169,6 +169,16 @@ __noinline int ek_alone_ends(struct task *task, u32 cpu_id, u64 now_ns)
 
 /* --- Deficits --- */
 
+/* How far before its group a task that wakes is placed at most. */
+static u64 sleeper_credit_ns(struct task_struct *p, u64 now_ns)
+{
+	struct task *task = is_even(now_ns) ? task_of(p) : NULL;
+
+	if (!task)
+		return config.sleeper_credit_ns;
+	return ek_deficit_credit_ns(&task->deficit, config.sleeper_credit_ns, now_ns);
+}
+
 /* A task wakes; its placement raised its virtual time by `later_ns`. */
 static void deficit_wakes(struct task_struct *p, u64 later_ns, u64 now_ns)
 {

@@ -35,7 +35,7 @@ use specialized::Specialized;
 const SLICE_NS: u64 = 6 << 20;
 /// Real slices end at jittered times; equal ones would lock gangs in step. Our choice.
 const SLICE_JITTER_PERMILLE: u32 = 150;
-/// A sleeper is placed this far before the least virtual time, or the floor, at most: half of
+/// A sleeper is placed this far before the least virtual time at most: half of
 /// `sysctl_sched_latency` on 8 and more CPUs (CFS 5.9, `place_entity`).
 const SLEEPER_CREDIT_NS: u64 = 12_000_000;
 const NICE_0_WEIGHT: u32 = 1024;
@@ -427,21 +427,16 @@ impl Scheduler for Fair {
         self.change_group(world, task, group);
         let origin = self.origin(world, group, task);
         let before_ns = self.vtime[task];
-        self.vtime[task] = match wake {
-            Wake::New { .. } => {
-                let vslice_ns = match self.lag {
-                    Some(_) => policy::charge(0, SLICE_NS, 0, 0, world.tasks[task].weight),
-                    None => SLICE_NS,
-                };
-                policy::place_new(self.vtime[task], origin, vslice_ns)
-            }
-            Wake::Woken(_) => policy::place_waking(self.vtime[task], origin, SLEEPER_CREDIT_NS),
+        let deficit = self.deficit(task);
+        self.vtime[task] = match (&self.lag, &wake) {
+            (Some(_), wake) => lag::placed_ns(world, task, wake, before_ns, origin, &deficit),
+            (None, Wake::New { .. }) => policy::place_new(before_ns, origin, SLICE_NS),
+            (None, Wake::Woken(_)) => policy::place_waking(before_ns, origin, SLEEPER_CREDIT_NS),
         };
-        let banked_ns = self.deficit(task).banked_ns;
         if let Some(even) = &mut self.even {
             even.wakes(world, task, self.vtime[task] - before_ns);
         }
-        self.record_account(task, 0, banked_ns - self.deficit(task).banked_ns);
+        self.record_account(task, 0, deficit.banked_ns - self.deficit(task).banked_ns);
         self.load[group] += 1;
         if let Some(lag) = &mut self.lag {
             lag.enters(world, group, task);
