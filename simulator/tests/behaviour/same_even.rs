@@ -27,8 +27,8 @@ const SEEDS: u64 = 8;
 const NEAR: f64 = 2.5;
 /// Relative distance of what is compensated, in percent; the largest that was found is 4.0.
 const COMPENSATED: f64 = 8.0;
-/// Mixes in which what is compensated is further apart: both compensate there several times what is
-/// lost, since rules say that a program is always wide, or (15) far from it.
+/// Mixes in which what is compensated is further apart, by up to 14 %: rules count a program as
+/// wide whenever it runs, so that model and source both compensate more than is lost.
 const COMPENSATED_APART: [&str; 4] = ["mix-2", "mix-9", "mix-10", "mix-15"];
 
 /// The model and the source.
