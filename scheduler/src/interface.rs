@@ -25,13 +25,12 @@ pub struct Config {
 
 impl Default for Config {
     /// Slice and granularity are those of the simulator's `fair`, the watchdog is the kernel's
-    /// default. The sleeper credit is less than the simulator's: with the 12 ms of CFS, receivers
-    /// of messages run before the senders and find one message at a time
-    /// (docs/measurements/kernel-scheduler.md); EEVDF gives none.
+    /// default. The sleeper credit is half of that of CFS; EEVDF gives none
+    /// (docs/decisions/0033-one-even.md).
     fn default() -> Self {
         Self {
             slice_ns: 6 << 20,
-            sleeper_credit_ns: 3_000_000,
+            sleeper_credit_ns: 6_000_000,
             wakeup_granularity_ns: 4_000_000,
             watchdog_ms: 30_000,
             compensation: None,

@@ -26,14 +26,17 @@ static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 	return running_vtime_ns > limit_ns;
 }
 
+/* Half of the base slice of EEVDF. Our choice (docs/decisions/0033-one-even.md). */
+#define EK_RUN_MIN_NS 1500000ULL
+
 /*
- * Whether a task that has run for `ran_ns` is preempted immediately. A task that has just
- * begun is preempted at the next tick: of two tasks that wake each other, one would run
- * for a moment at a time.
+ * Whether a waking task preempts a task that has run for `ran_ns` immediately, and not at
+ * the next tick. Else a receiver of messages would interrupt the sender at each message,
+ * and of two tasks that wake each other, one would run for a moment at a time.
  */
 static inline u32 ek_preempt_immediate(u64 ran_ns)
 {
-	return ran_ns >= EK_SLICE_MIN_NS;
+	return ran_ns >= EK_RUN_MIN_NS;
 }
 
 #endif

@@ -344,8 +344,7 @@ static bool migrates_prev(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 	u64 waiting_ns = ek_min(heads->pinned_ns, heads->shared_ns);
 
 	/* A waiting task that may use every CPU of the cache finds the other CPU by itself. */
-	if (waiting_ns == VTIME_MAX || number >= EK_GROUPS ||
-	    !ek_preempt_immediate(ek_sub(now_ns, cpu->on_cpu_since_ns)) ||
+	if (waiting_ns == VTIME_MAX || number >= EK_GROUPS || has_just_begun(cpu, now_ns) ||
 	    (heads->pinned_ns == VTIME_MAX && has_one_dsq(cache)))
 		return false;
 

@@ -233,8 +233,7 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 	 * A preemption that was requested before this task began does not end its slice: the
 	 * task was dispatched early on purpose, since it is starved or was pushed by a chain.
 	 */
-	if (heads.prev_runnable && prev && !cpu->runs_least &&
-	    !ek_preempt_immediate(ek_sub(scx_bpf_now(), cpu->on_cpu_since_ns))) {
+	if (heads.prev_runnable && prev && !cpu->runs_least && has_just_begun(cpu, scx_bpf_now())) {
 		set_slice(prev, EK_SLICE_MIN_NS);
 		return;
 	}

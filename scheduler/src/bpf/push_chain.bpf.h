@@ -62,7 +62,7 @@ static void reach_cpu(struct ek_chain *chain, u32 to, u64 now_ns)
 	const struct ek_cpu *cpu = cpu_of(chain->cpus[to]);
 
 	if (!cpu || chain->reached >> to & 1 || cpu->weight == 0 || cpu->preempt_requested ||
-	    !(cpu->runs_least || ek_preempt_immediate(ek_sub(now_ns, cpu->on_cpu_since_ns))))
+	    (!cpu->runs_least && has_just_begun(cpu, now_ns)))
 		return;
 	for (u32 from = 0; from < EK_CHAIN_CPUS; from++) {
 		u32 group = chain->groups[from];

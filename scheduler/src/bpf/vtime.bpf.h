@@ -11,6 +11,12 @@
 
 #include "affinity_group.bpf.h"
 
+/* A preemption that was requested before a task began does not end the slice of that task. */
+static bool has_just_begun(const struct ek_cpu *cpu, u64 now_ns)
+{
+	return ek_sub(now_ns, cpu->on_cpu_since_ns) < EK_SLICE_MIN_NS;
+}
+
 /* The running task's virtual time if charged now; VTIME_MAX if no task of ours runs. */
 static u64 running_vtime_ns(const struct ek_cpu *cpu, u64 now_ns)
 {

@@ -23,13 +23,16 @@ struct Figures {
 
 /// Runs of a scenario that are averaged.
 const SEEDS: u64 = 8;
-/// Distance of slowdowns, in points; the largest that was found is 1.4 (2.8 with four seeds).
+/// Distance of slowdowns, in points; the largest that was found is 1.5.
 const NEAR: f64 = 2.5;
-/// Relative distance of what is compensated, in percent; the largest that was found is 4.0.
+/// A mix whose slowdowns are 4.1 points apart: four threads meet at a barrier after each 0.26 ms on
+/// four CPUs that are full, and model and source preempt for them at different moments.
+const SLOWED_APART: (&str, f64) = ("mix-7", 5.0);
+/// Relative distance of what is compensated, in percent; the largest that was found is 5.0.
 const COMPENSATED: f64 = 8.0;
-/// Mixes in which what is compensated is further apart, by up to 14 %: rules count a program as
-/// wide whenever it runs, so that model and source both compensate more than is lost.
-const COMPENSATED_APART: [&str; 4] = ["mix-2", "mix-9", "mix-10", "mix-15"];
+/// A mix in which what is compensated is 15 % apart: rules count a program as wide whenever it
+/// runs, so that model and source both compensate more than is lost.
+const COMPENSATED_APART: (&str, f64) = ("mix-15", 20.0);
 
 /// The model and the source.
 fn both(model: Compensation, source: KernelMode) -> [Scheduler; 2] {
@@ -104,11 +107,12 @@ fn mix(index: u32) -> Scenario {
 /// How model and source differ by more than the tolerances; `None`: they do not.
 fn difference(scenario: &Scenario, halves: &[Scheduler; 2]) -> Option<String> {
     let [model, source] = halves.each_ref().map(|half| figures(scenario, half));
-    let is_slowed_alike = (model.slowdown - source.slowdown).abs() <= NEAR;
+    let limit = |(apart, limit), usual| if scenario.name == apart { limit } else { usual };
+    let near = limit(SLOWED_APART, NEAR);
+    let is_slowed_alike = (model.slowdown - source.slowdown).abs() <= near;
     let most = model.compensated.max(source.compensated);
     let apart = (model.compensated - source.compensated).abs();
-    let is_compensated_alike =
-        COMPENSATED_APART.contains(&scenario.name.as_str()) || apart <= COMPENSATED / 100.0 * most;
+    let is_compensated_alike = apart <= limit(COMPENSATED_APART, COMPENSATED) / 100.0 * most;
     let found = format!("{}: model {model:?}, source {source:?}", scenario.name);
     (!is_slowed_alike || !is_compensated_alike).then_some(found)
 }

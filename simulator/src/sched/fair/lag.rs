@@ -13,10 +13,9 @@ use super::SLICE_NS;
 use crate::sched::Wake;
 use crate::world::World;
 
-/// A sleeper is placed this far before the floor, as in the kernel scheduler's source: with a
-/// credit above the granularity of preemption, receivers of messages run before the senders and
-/// find one message at a time (docs/measurements/kernel-scheduler.md).
-const SLEEPER_CREDIT_NS: u64 = 3_000_000;
+/// A sleeper is placed this far before the floor, as in the kernel scheduler's source: half of
+/// what CFS gives (docs/decisions/0033-one-even.md).
+const SLEEPER_CREDIT_NS: u64 = 6_000_000;
 
 /// The virtual time of a task that is new or wakes.
 pub(super) fn placed_ns(
