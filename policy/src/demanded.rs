@@ -5,7 +5,7 @@ use cpu_model::LEVELS_MAX;
 use crate::LevelTimes;
 
 /// A task that ran without a level for so long is cleared of that level: `EK_CLEARED_NS`.
-pub const CLEARED_NS: u64 = 4_000_000;
+pub const CLEARED_NS: u64 = 1_000_000;
 
 /// Results of the tests of a task, by level: `struct ek_tests`; entries 0 are not used.
 #[repr(C)]

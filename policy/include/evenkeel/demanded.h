@@ -18,7 +18,7 @@
 #include "belief.h"
 
 /* A task that ran without a level for this long is cleared of that level; our choice. */
-#define EK_CLEARED_NS 4000000ULL
+#define EK_CLEARED_NS 1000000ULL
 /*
  * Slices that together show a level, where each alone might have run at that level
  * because of a demand just before the slice; our choice.
