@@ -780,11 +780,11 @@ static void prove_ek_preempt(void)
 	ek_preempt(limit_ns, running_vtime_ns);
 }
 
-static void prove_ek_preempt_immediate(void)
+static void prove_ek_preempt_after_ns(void)
 {
-	u64 ran_ns = any_u64;
+	u32 weight = any_u32;
 
-	ek_preempt_immediate(ran_ns);
+	ek_preempt_after_ns(weight);
 }
 
 static void prove_ek_retired_level(void)
@@ -1120,7 +1120,7 @@ int main(void)
 	prove_ek_place_waking_ns();
 	prove_ek_preempt_limit_ns();
 	prove_ek_preempt();
-	prove_ek_preempt_immediate();
+	prove_ek_preempt_after_ns();
 	prove_ek_retired_level();
 	prove_ek_shares();
 	prove_ek_shares_above();

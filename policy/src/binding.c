@@ -172,10 +172,10 @@ u32 ekp_preempt(u64 limit_ns, u64 running_vtime_ns)
 	return ek_preempt(limit_ns, running_vtime_ns);
 }
 
-u32 ekp_preempt_immediate(u64 ran_ns);
-u32 ekp_preempt_immediate(u64 ran_ns)
+u64 ekp_preempt_after_ns(u32 weight);
+u64 ekp_preempt_after_ns(u32 weight)
 {
-	return ek_preempt_immediate(ran_ns);
+	return ek_preempt_after_ns(weight);
 }
 
 u64 ekp_lag_limit_ns(u64 slice_ns, u32 weight);

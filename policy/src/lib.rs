@@ -43,6 +43,6 @@ pub use specialize::{
     WIDE_CORE_IDLE_NS, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank,
 };
 pub use vtime::{
-    charge, is_starved, move_between, place_new, place_waking, preempt_limit, preempts,
-    preempts_immediately, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,
+    charge, is_starved, move_between, place_new, place_waking, preempt_after_ns, preempt_limit,
+    preempts, slice_ns, slice_shared_ns, starvation_timer_ns, weight, weight_inverse,
 };

@@ -64,10 +64,11 @@ pub fn preempts(limit_ns: u64, running_vtime_ns: u64) -> bool {
     ekp_preempt(limit_ns, running_vtime_ns) != 0
 }
 
-/// Whether a task that has run for so long is preempted immediately, and not at the next tick.
+/// How long a task runs before a waking task of a weight preempts it immediately, and not at the
+/// next tick.
 #[must_use]
-pub fn preempts_immediately(ran_ns: u64) -> bool {
-    ekp_preempt_immediate(ran_ns) != 0
+pub fn preempt_after_ns(weight: u32) -> u64 {
+    ekp_preempt_after_ns(weight)
 }
 
 /// Whether a task is starved: runnable for more than a quarter of the watchdog's time.
@@ -100,7 +101,7 @@ unsafe extern "C" {
     safe fn ekp_move_ns(vtime_ns: u64, min_from_ns: u64, min_to_ns: u64) -> u64;
     safe fn ekp_preempt_limit_ns(vtime_ns: u64, granularity_ns: u64, weight: u32) -> u64;
     safe fn ekp_preempt(limit_ns: u64, running_vtime_ns: u64) -> u32;
-    safe fn ekp_preempt_immediate(ran_ns: u64) -> u32;
+    safe fn ekp_preempt_after_ns(weight: u32) -> u64;
     safe fn ekp_starved(waited_ns: u64, watchdog_ns: u64) -> u32;
     safe fn ekp_starved_period_ns(watchdog_ns: u64) -> u64;
 }

@@ -260,7 +260,7 @@ fn answer_demanded(v: &Vector) -> [u64; 6] {
         tests.possible_level().into(),
         tests.without_ns[1],
         tests.hits[2].into(),
-        policy::preempts_immediately(v.a).into(),
+        policy::preempt_after_ns(v.w),
     ]
 }
 

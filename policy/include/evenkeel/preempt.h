@@ -30,13 +30,14 @@ static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 #define EK_RUN_MIN_NS 1500000ULL
 
 /*
- * Whether a waking task preempts a task that has run for `ran_ns` immediately, and not at
+ * How long a task runs before a waking task of a weight preempts it immediately, and not at
  * the next tick. Else a receiver of messages would interrupt the sender at each message,
- * and of two tasks that wake each other, one would run for a moment at a time.
+ * and of two tasks that wake each other, one would run for a moment at a time. Like the
+ * granularity, this is time of the waking task: a heavier one waits for less.
  */
-static inline u32 ek_preempt_immediate(u64 ran_ns)
+static inline u64 ek_preempt_after_ns(u32 weight)
 {
-	return ran_ns >= EK_RUN_MIN_NS;
+	return ek_max(ek_charge_scale_ns(EK_RUN_MIN_NS, weight), EK_SLICE_MIN_NS);
 }
 
 #endif

@@ -185,7 +185,7 @@ static inline void answer_demanded(struct vector *v)
 	v->answer[53] = ek_possible_level(&tests);
 	v->answer[54] = tests.without_ns[1];
 	v->answer[55] = tests.hits[2];
-	v->answer[56] = ek_preempt_immediate(v->a);
+	v->answer[56] = ek_preempt_after_ns(v->w);
 }
 
 static inline void answer_even(struct vector *v)

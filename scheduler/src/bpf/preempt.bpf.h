@@ -21,7 +21,7 @@
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
 	u32 cpu_id = near, best = near, weight = weight_of(p);
-	u64 vtime_ns = p->scx.dsq_vtime, least_ns = 0;
+	u64 vtime_ns = p->scx.dsq_vtime, after_ns = ek_preempt_after_ns(weight), least_ns = 0;
 
 	for (u32 i = 0; i < WAKE_SCAN_MAX; i++) {
 		const struct ek_cpu *cpu = cpu_of(cpu_id);
@@ -35,7 +35,7 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 
 			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
-			if ((at_once && cpu->runs_least) || ek_preempt_immediate(ran_ns))
+			if ((at_once && cpu->runs_least) || ran_ns >= after_ns)
 				rate_ns = ek_preempt_rate_ns(cpu_id, number, vtime_ns, weight,
 							     now_ns);
 			if (rate_ns > least_ns) {

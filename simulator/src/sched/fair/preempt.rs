@@ -61,8 +61,10 @@ impl Fair {
                 let first = if package == home { near - cpus.start } else { 0 };
                 let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                let may_preempt =
-                    |cpu| self.kernel.as_ref().is_none_or(|kernel| kernel.may_preempt(world, cpu));
+                let may_preempt = |cpu| match &self.kernel {
+                    Some(kernel) => kernel.may_preempt(world, cpu, world.tasks[task].weight),
+                    None => true,
+                };
                 nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
                     world.cpus[cpu].running.is_some_and(|running| {
                         may_preempt(cpu) && self.is_ahead(world, cpu, running, limit)
