@@ -30,7 +30,7 @@ demo:
 	@scripts/setup.sh demo
 	@cargo build --profile demo --no-default-features --locked -p evenkeel
 	@mkdir -p out
-	@$(DEMO) compare parsec-x265 --replicates 40 --page out/demo.html --json out/demo.json
+	@$(DEMO) compare parsec-x265-builds --page out/demo.html --json out/demo.json
 
 .PHONY: evidence
 evidence:
