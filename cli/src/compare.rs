@@ -7,11 +7,13 @@ mod work;
 
 pub use execute::{Choice, Plan, command, is_meant, with_jobs};
 pub use recording::Classes;
+use recording::Recording;
 pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
+use report::{BusyPackage, Comparison};
 
 use crate::run_options::{RunOptions, SCHEDULERS};
 use crate::terminal;
@@ -102,6 +104,34 @@ fn check_placebo(
     Ok(())
 }
 
+/// What a recording of a part of a package gives where all cores of that package are active.
+fn busy_package(
+    plan: &Plan,
+    recording: Option<&Recording>,
+    comparison: &Comparison,
+    choice: &Choice<'_>,
+    args: &Args,
+) -> Result<Option<BusyPackage>> {
+    let cores = recording.and_then(|recording| Some((recording, plan.cores_if_busy(recording)?)));
+    let Some(((recording, cores), scheduler)) = cores.zip(report::baseline_scheduler(comparison))
+    else {
+        return Ok(None);
+    };
+    let schedulers = [scheduler.to_owned()];
+    let choice = Choice { schedulers: &schedulers, ..*choice };
+    let work = Work::Recording(Box::new(recording.clone().with_active_cores(cores)));
+    let plan = Plan::new(&work, work.name(), &args.run, &choice)?;
+    let bar = terminal::progress(plan.runs() as u64, "busy package");
+    let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;
+    bar.finish_and_clear();
+    let busy = report::compare(plan.setup(&work), samples)?;
+    Ok(busy.compared().next().map(|run| BusyPackage {
+        cores,
+        scheduler: run.scheduler.clone(),
+        isolation_slowdown_pct: run.isolation_slowdown_pct,
+    }))
+}
+
 /// Runs the verb.
 pub fn run(args: Args) -> Result<()> {
     let settings = &args.run.set;
@@ -125,7 +155,9 @@ pub fn run(args: Args) -> Result<()> {
     } else {
         Vec::new()
     };
-    let comparison = report::compare(plan.setup(&work), samples)?;
+    let mut comparison = report::compare(plan.setup(&work), samples)?;
+    comparison.busy_package =
+        busy_package(&plan, work.as_recording(), &comparison, &choice, &args)?;
     output.write(&comparison, &histories)?;
     let broken = comparison.claims.iter().filter(|claim| claim.is_unexpected()).count();
     if args.output.check {

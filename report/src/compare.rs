@@ -128,5 +128,6 @@ fn assemble(setup: Setup, runs: Vec<Run>, claims: Vec<Claimed>) -> Comparison {
         notes: setup.notes,
         claims,
         runs,
+        busy_package: None,
     }
 }

@@ -49,6 +49,20 @@ pub struct Comparison {
     pub claims: Vec<Claimed>,
     /// One entry a scheduler, background and sensor set, in the order of the samples.
     pub runs: Vec<Run>,
+    /// The answer for a busy package; `None` where the work has all cores of its package.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub busy_package: Option<BusyPackage>,
+}
+
+/// What the same work gives on a package whose other cores are active, too.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BusyPackage {
+    /// Cores of the package.
+    pub cores: u32,
+    /// Scheduler, the first that the answer names.
+    pub scheduler: String,
+    /// Mean of absolute slowdowns, in percent.
+    pub isolation_slowdown_pct: f64,
 }
 
 /// A parameter.

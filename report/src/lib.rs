@@ -30,7 +30,9 @@ mod window;
 pub use attribution::{Attribution, LossEntry};
 pub use claims::{Claimed, Published};
 pub use compare::compare;
-pub use comparison::{Comparison, CostTable, Parameter, Run, SCHEMA, Task, WakeLatency};
+pub use comparison::{
+    BusyPackage, Comparison, CostTable, Parameter, Run, SCHEMA, Task, WakeLatency,
+};
 pub use evaluation::{
     About, BadGoal, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv,
     evaluation_table,
@@ -47,3 +49,4 @@ pub use text_table::fit;
 pub use validation::{
     Figure, Row, Validation, ValidationError, Verdict, against_recording, validation_table,
 };
+pub use verdict::baseline_scheduler;

@@ -65,10 +65,24 @@ pub(crate) fn distinct<'a>(all: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     names
 }
 
+/// The scheduler whose slowdown the first sentence of the answer states.
+#[must_use]
+pub fn baseline_scheduler(comparison: &Comparison) -> Option<&str> {
+    findings(comparison).first().map(|finding| finding.baseline.scheduler.as_str())
+}
+
 /// The answer: a sentence a background, then the verdicts on published figures and claims.
 pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
     let mut sentences: Vec<String> =
         findings(comparison).iter().map(|finding| sentence(comparison, finding)).collect();
+    if let (Some(busy), Some(first)) = (&comparison.busy_package, sentences.first_mut()) {
+        *first += &format!(
+            " On a package whose {} cores are all busy it is {} under {}.",
+            busy.cores,
+            percent(busy.isolation_slowdown_pct),
+            clean(&busy.scheduler)
+        );
+    }
     sentences.extend(published(comparison));
     sentences.extend(comparison.claims.iter().filter_map(claim));
     sentences.extend(not_run(comparison));

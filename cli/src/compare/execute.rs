@@ -10,6 +10,7 @@ use report::{Replicates, Sample, Setup};
 use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 use simulator::{Config, Scheduler};
 
+use super::recording::Recording;
 use super::work::Work;
 use crate::run_options::{RunOptions, Sensors};
 
@@ -23,6 +24,7 @@ struct Job {
 }
 
 /// Which of the runs that are possible are wanted; empty: all.
+#[derive(Clone, Copy)]
 pub struct Choice<'a> {
     /// Names of schedulers.
     pub schedulers: &'a [String],
@@ -158,6 +160,11 @@ impl Plan {
     /// Number of runs.
     pub fn runs(&self) -> usize {
         self.jobs.len()
+    }
+
+    /// Cores of the package, where a recording has fewer and nothing says how many are active.
+    pub fn cores_if_busy(&self, recording: &Recording) -> Option<u32> {
+        recording.cores_if_busy(&self.cpu)
     }
 
     /// Runs all in parallel; the order of the samples does not depend on the number of threads.

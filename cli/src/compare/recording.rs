@@ -26,6 +26,7 @@ pub struct Classes {
 }
 
 /// A recording as work.
+#[derive(Clone)]
 pub struct Recording {
     /// Name of the file.
     pub name: String,
@@ -84,6 +85,21 @@ impl Recording {
             limit_ns: length_ns.saturating_mul(REPLAY_LIMIT),
             name,
         })
+    }
+
+    /// Cores of the package, where the recording has fewer and nothing says how many are active.
+    pub fn cores_if_busy(&self, cpu: &CpuModel) -> Option<u32> {
+        let machine = &self.workload.machine;
+        let is_part = machine.cores_per_package < cpu.cores_per_package;
+        (is_part && machine.turbo_cores.is_none()).then_some(cpu.cores_per_package)
+    }
+
+    /// The same recording where so many cores of the package are active.
+    pub fn with_active_cores(mut self, cores: u32) -> Self {
+        for workload in [&mut self.workload, &mut self.control] {
+            workload.machine.turbo_cores = Some(cores);
+        }
+        self
     }
 
     /// The fall of the clock on a machine of the recorded size, and on a busy package of that

@@ -164,13 +164,20 @@ fn a_recording_of_a_part_says_so_and_can_be_taken_for_a_part() {
                  falls from 3700 to 3500 MHz at most; --set turbo-cores=16 makes that 2800 to \
                  1900 MHz";
     assert!(table.contains(alone), "{table}");
+    let slowdown = |flags: &[&str]| {
+        run(&json(&folder, flags), "fair", "recorded")["isolation_slowdown_pct"].as_f64().unwrap()
+    };
     let busy = [&flags[..], &["--set", "turbo-cores=16"]].concat();
     let overhead = |flags: &[&str]| {
         run(&json(&folder, flags), "fair", "recorded")["remote_avx_overhead_pct"].as_f64().unwrap()
     };
     assert!(overhead(&busy) > 3.0 * overhead(&flags));
+    let answer = "On a package whose 16 cores are all busy it is ";
+    let stated = format!("{answer}{:.1} % under fair.", slowdown(&busy));
+    assert!(table.contains(&stated), "{stated}: {table}");
     let table = unbroken(&folder.succeed(&[&["compare"], &X265[..], &busy].concat()));
     assert!(table.contains("Turbo: as with 16 active cores, 2800 to 1900 MHz at most."), "{table}");
+    assert!(!table.contains(answer), "{table}");
 }
 
 #[test]
