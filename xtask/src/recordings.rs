@@ -6,6 +6,7 @@
 
 mod guest;
 mod host;
+mod programs;
 mod works;
 
 use std::fs;
@@ -63,6 +64,7 @@ pub fn run(args: &Args) -> Result<()> {
     };
     let wanted = |work: &&Work| args.only.as_deref().is_none_or(|only| only == work.name);
     ensure!(works.iter().any(|work| wanted(&work)), "no recording has that name");
+    works.iter().filter(wanted).try_for_each(programs::refuse_missing)?;
     let guest = args.kernel.as_deref().map(|name| guest::Guest::new(name, args.dilation));
     let guest = guest.transpose()?;
     for work in works.iter().filter(wanted) {
