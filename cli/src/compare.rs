@@ -7,7 +7,6 @@ mod work;
 
 pub use execute::{Choice, Plan, command, is_meant, with_jobs};
 pub use recording::Classes;
-use recording::Recording;
 pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;
@@ -77,6 +76,14 @@ pub struct Args {
     output: output::Files,
 }
 
+/// Makes the runs of a plan and compares them; `label` stands beside the progress.
+fn simulate(plan: &Plan, work: &Work, jobs: Option<u16>, label: &str) -> Result<Comparison> {
+    let bar = terminal::progress(plan.runs() as u64, label);
+    let samples = with_jobs(jobs, || plan.run(work, &bar))?;
+    bar.finish_and_clear();
+    Ok(report::compare(plan.setup(work), samples)?)
+}
+
 /// Fails where a placebo of the same runs has an effect: then no claim tells anything of classes.
 fn check_placebo(
     work: &Work,
@@ -88,10 +95,7 @@ fn check_placebo(
     let mut options = options.clone();
     options.set.simulation.placebo = true;
     let plan = Plan::new(work, file, &options, choice)?;
-    let bar = terminal::progress(plan.runs() as u64, "placebo");
-    let samples = with_jobs(jobs, || plan.run(work, &bar))?;
-    bar.finish_and_clear();
-    let comparison = report::compare(plan.setup(work), samples)?;
+    let comparison = simulate(&plan, work, jobs, "placebo")?;
     if let Some(run) = comparison.compared().find(|run| run.is_more_than_chance()) {
         anyhow::bail!(
             "under {} with {}, a placebo changes completions by {:.1} %: the control differs in \
@@ -104,27 +108,22 @@ fn check_placebo(
     Ok(())
 }
 
-/// What a recording of a part of a package gives where all cores of that package are active.
+/// The slowdown of a recording of a part of a package, if all cores of that package were active.
 fn busy_package(
     plan: &Plan,
-    recording: Option<&Recording>,
+    work: &Work,
     comparison: &Comparison,
     choice: &Choice<'_>,
     args: &Args,
 ) -> Result<Option<BusyPackage>> {
-    let cores = recording.and_then(|recording| Some((recording, plan.cores_if_busy(recording)?)));
-    let Some(((recording, cores), scheduler)) = cores.zip(report::baseline_scheduler(comparison))
-    else {
+    let scheduler = report::baseline_scheduler(comparison);
+    let Some(((work, cores), scheduler)) = plan.on_busy_package(work).zip(scheduler) else {
         return Ok(None);
     };
     let schedulers = [scheduler.to_owned()];
     let choice = Choice { schedulers: &schedulers, ..*choice };
-    let work = Work::Recording(Box::new(recording.clone().with_active_cores(cores)));
     let plan = Plan::new(&work, work.name(), &args.run, &choice)?;
-    let bar = terminal::progress(plan.runs() as u64, "busy package");
-    let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;
-    bar.finish_and_clear();
-    let busy = report::compare(plan.setup(&work), samples)?;
+    let busy = simulate(&plan, &work, args.jobs, "busy package")?;
     Ok(busy.compared().next().map(|run| BusyPackage {
         cores,
         scheduler: run.scheduler.clone(),
@@ -147,17 +146,13 @@ pub fn run(args: Args) -> Result<()> {
     let plan = Plan::new(&work, file, &args.run, &choice)?;
     let output = output::Output::new(&args.output, settings.results.shown)?;
     output.refuse_unwritable()?;
-    let bar = terminal::progress(plan.runs() as u64, "simulating");
-    let samples = with_jobs(args.jobs, || plan.run(&work, &bar))?;
-    bar.finish_and_clear();
+    let mut comparison = simulate(&plan, &work, args.jobs, "simulating")?;
+    comparison.busy_package = busy_package(&plan, &work, &comparison, &choice, &args)?;
     let histories = if output.show_histories() {
         plan.histories(&work, settings.results.shown.to_ns)?
     } else {
         Vec::new()
     };
-    let mut comparison = report::compare(plan.setup(&work), samples)?;
-    comparison.busy_package =
-        busy_package(&plan, work.as_recording(), &comparison, &choice, &args)?;
     output.write(&comparison, &histories)?;
     let broken = comparison.claims.iter().filter(|claim| claim.is_unexpected()).count();
     if args.output.check {

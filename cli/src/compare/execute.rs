@@ -10,7 +10,6 @@ use report::{Replicates, Sample, Setup};
 use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 use simulator::{Config, Scheduler};
 
-use super::recording::Recording;
 use super::work::Work;
 use crate::run_options::{RunOptions, Sensors};
 
@@ -162,9 +161,12 @@ impl Plan {
         self.jobs.len()
     }
 
-    /// Cores of the package, where a recording has fewer and nothing says how many are active.
-    pub fn cores_if_busy(&self, recording: &Recording) -> Option<u32> {
-        recording.cores_if_busy(&self.cpu)
+    /// The work on a package whose cores are all active, and how many these are; `None` unless the
+    /// work is a recording of fewer cores that does not say how many are active.
+    pub fn on_busy_package(&self, work: &Work) -> Option<(Work, u32)> {
+        let Work::Recording(recording) = work else { return None };
+        let cores = recording.cores_if_busy(&self.cpu)?;
+        Some((Work::Recording(Box::new(recording.with_active_cores(cores))), cores))
     }
 
     /// Runs all in parallel; the order of the samples does not depend on the number of threads.

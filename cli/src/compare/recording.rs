@@ -94,12 +94,13 @@ impl Recording {
         (is_part && machine.turbo_cores.is_none()).then_some(cpu.cores_per_package)
     }
 
-    /// The same recording where so many cores of the package are active.
-    pub fn with_active_cores(mut self, cores: u32) -> Self {
-        for workload in [&mut self.workload, &mut self.control] {
+    /// A copy whose machine has the turbo frequencies of `cores` active cores.
+    pub fn with_active_cores(&self, cores: u32) -> Self {
+        let mut copy = self.clone();
+        for workload in [&mut copy.workload, &mut copy.control] {
             workload.machine.turbo_cores = Some(cores);
         }
-        self
+        copy
     }
 
     /// The fall of the clock on a machine of the recorded size, and on a busy package of that
@@ -119,16 +120,13 @@ impl Recording {
                 fall(active)
             ));
         }
-        if cores >= cpu.cores_per_package {
-            return None;
-        }
+        let busy = self.cores_if_busy(cpu)?;
         Some(format!(
             "Turbo: the {cores} recorded cores are taken for all that are active, so that the \
-             clock falls from {} at most; --set turbo-cores={} makes that {}, as on a busy \
+             clock falls from {} at most; --set turbo-cores={busy} makes that {}, as on a busy \
              package.",
             fall(cores),
-            cpu.cores_per_package,
-            fall(cpu.cores_per_package)
+            fall(busy)
         ))
     }
 }

@@ -50,14 +50,6 @@ impl Work {
         }
     }
 
-    /// The recording, if this is one.
-    pub fn as_recording(&self) -> Option<&Recording> {
-        match self {
-            Self::Scenario(_) => None,
-            Self::Recording(recording) => Some(recording),
-        }
-    }
-
     /// Name in results.
     pub fn name(&self) -> &str {
         match self {
