@@ -11,7 +11,10 @@
 
 #include "affinity_group.bpf.h"
 
-/* A preemption that was requested before a task began does not end the slice of that task. */
+/*
+ * Whether the running task began less than the shortest slice ago. Until then it is not
+ * migrated, and a preemption that was requested for the task before it has no effect.
+ */
 static bool has_just_begun(const struct ek_cpu *cpu, u64 now_ns)
 {
 	return ek_sub(now_ns, cpu->on_cpu_since_ns) < EK_SLICE_MIN_NS;

@@ -60,10 +60,9 @@ impl Kernel {
         world.now_ns - world.cpus[cpu].since_ns >= self.slice_ns[cpu]
     }
 
-    /// Whether a waking task of a weight may preempt the running slice of a CPU.
-    pub(super) fn may_preempt(&self, world: &World, cpu: usize, weight: u32) -> bool {
-        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
-        !self.preempt_requested[cpu] && ran_ns >= policy::preempt_after_ns(weight)
+    /// Whether a waking task, which preempts after `after_ns`, may preempt the slice of a CPU.
+    pub(super) fn may_preempt(&self, world: &World, cpu: usize, after_ns: u64) -> bool {
+        !self.preempt_requested[cpu] && world.now_ns - world.cpus[cpu].since_ns >= after_ns
     }
 
     pub(super) fn request_preemption(&mut self, cpu: usize) {

@@ -50,6 +50,8 @@ impl Fair {
     pub(super) fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let limit = self.preempt_limit(world, task);
+        let after_ns = || policy::preempt_after_ns(world.tasks[task].weight);
+        let kernel = self.kernel.as_ref().map(|kernel| (kernel, after_ns()));
         let home = world.topology.package_of(near);
         let packages = world.topology.packages;
         let reach = if self.groups == 1 { packages } else { 1 };
@@ -61,10 +63,8 @@ impl Fair {
                 let first = if package == home { near - cpus.start } else { 0 };
                 let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                let may_preempt = |cpu| match &self.kernel {
-                    Some(kernel) => kernel.may_preempt(world, cpu, world.tasks[task].weight),
-                    None => true,
-                };
+                let may_preempt =
+                    |cpu| kernel.is_none_or(|(kernel, ns)| kernel.may_preempt(world, cpu, ns));
                 nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
                     world.cpus[cpu].running.is_some_and(|running| {
                         may_preempt(cpu) && self.is_ahead(world, cpu, running, limit)
