@@ -11,7 +11,8 @@
  *
  * Bounds for a task that waits, where each CPU takes the least sum of virtual time
  * and price. P is the largest price, R = EK_MIX_PRICE_MAX_NS, S the longest slice, C a
- * sleeper's credit; weights w are those of nice 0 = 1, m the CPUs that the task may use.
+ * sleeper's credit and its banked refunds (ek_deficit_credit_ns); weights w are those of
+ * nice 0 = 1, m the CPUs that the task may use.
  *
  * Order: a task that begins is ahead of the waiting one by P at most. Where a CPU is
  * forced idle for higher levels (deficit.h), a lower one goes first by R at most: P + R.

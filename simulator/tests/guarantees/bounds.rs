@@ -8,7 +8,7 @@ use crate::genome::{Genome, MS};
 
 /// `SLICE_NS` of `fair`.
 pub const SLICE_NS: u64 = 6 << 20;
-/// `SLEEPER_CREDIT_NS` of `fair`.
+/// Less than what `mix.h` derives for `even`, 6 ms of credit and 9 ms of banked refunds.
 pub const CREDIT_NS: u64 = 12 * MS;
 /// `EK_MIX_PRICE_MAX_NS`.
 pub const WHOLE_NS: u64 = 6 * MS;
