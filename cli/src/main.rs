@@ -6,6 +6,7 @@ mod cpu;
 mod cpu_text;
 mod doctor;
 mod evaluate;
+mod exec;
 mod files;
 mod generate;
 mod kernel_model;
@@ -77,6 +78,8 @@ enum Verb {
     Doctor(doctor::Args),
     /// Real victims and culprits on this machine, beside the model's prediction.
     Trial(trial::Args),
+    /// Starts a command as a task of a class, for core specialization.
+    Exec(exec::Args),
     /// Manual pages and completions.
     Generate(generate::Args),
 }
@@ -150,6 +153,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
         Verb::Trial(args) => trial::run(&args),
+        Verb::Exec(args) => exec::run(&args),
         Verb::Generate(args) => generate::run(args),
     };
     ended(result)

@@ -91,8 +91,14 @@ const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
 pub const AVOIDING: [&str; 3] = ["core-scheduling", "specialize", "fair-specialize"];
 
 /// The kernel scheduler's own source, run by the simulator.
-const FROM_THE_KERNEL: [&str; 4] =
-    ["scx:fair", "scx:fair-relative", "scx:fair-isolation", "scx:even"];
+const FROM_THE_KERNEL: [&str; 6] = [
+    "scx:fair",
+    "scx:fair-relative",
+    "scx:fair-isolation",
+    "scx:even",
+    "scx:specialize",
+    "scx:fair-specialize",
+];
 
 impl RunOptions {
     /// The scheduler of that name with these options.
@@ -140,6 +146,8 @@ impl RunOptions {
             "scx:fair-relative" => scx(KernelMode::Relative)?,
             "scx:fair-isolation" => scx(KernelMode::Isolation)?,
             "scx:even" => scx(KernelMode::Even(EvenParts::ALL))?,
+            "scx:specialize" => scx(KernelMode::Specialize(self.specialization()))?,
+            "scx:fair-specialize" => scx(KernelMode::FairSpecialize(self.specialization()))?,
             _ if let Some((_, parts)) =
                 EvenParts::ABLATIONS.iter().find(|(part, _)| *part == name) =>
             {

@@ -863,6 +863,13 @@ static void prove_ek_specialize_rank(void)
 	ek_specialize_rank(core_is_wide, task_kind);
 }
 
+static void prove_ek_specialize_price_ns(void)
+{
+	u32 rank = any_u32;
+
+	ek_specialize_price_ns(rank);
+}
+
 static void prove_ek_specialize_adds_by_lag(void)
 {
 	struct ek_kinds kinds = any_ek_kinds;
@@ -1130,6 +1137,7 @@ int main(void)
 	prove_ek_specialize_adds();
 	prove_ek_specialize_removes();
 	prove_ek_specialize_rank();
+	prove_ek_specialize_price_ns();
 	prove_ek_specialize_adds_by_lag();
 	prove_ek_specialize_removes_by_lag();
 	prove_ek_specialize_narrow_first();

@@ -4,11 +4,11 @@
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TaskKind {
+    /// The task uses no 512-bit registers now.
+    Narrow = 0,
     /// Specialization does not concern the task.
     #[default]
-    Default = 0,
-    /// The task uses no 512-bit registers now.
-    Narrow = 1,
+    Default = 1,
     /// The task uses 512-bit registers, and runs on wide cores alone.
     Wide = 2,
 }

@@ -307,7 +307,7 @@ fn answer_alone(v: &Vector) -> [u64; 3] {
 
 fn answer_specialize(v: &Vector) -> [u64; 13] {
     let kinds = Kinds { wide_tasks: v.x, narrow_tasks: v.y, wide_cores: v.z, narrow_cores: v.w };
-    let kind = [TaskKind::Default, TaskKind::Narrow, TaskKind::Wide, TaskKind::Default];
+    let kind = [TaskKind::Narrow, TaskKind::Default, TaskKind::Wide, TaskKind::Default];
     let mut phase = WidePhase { ran_ns: v.a, short_q16: v.x, is_wide: v.y & 1 };
     let vtimes = KindVtimes { wide_ns: v.a, narrow_ns: v.b };
     let ends_by_call = phase.ends_by_call(v.z & 1 != 0);

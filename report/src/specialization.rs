@@ -50,7 +50,7 @@ impl Specialization {
             String::new()
         } else {
             format!(
-                ", and {} slices of wide tasks whose affinity has no wide core",
+                ", and {} slices of wide tasks on narrow cores",
                 format::short_count(self.misplaced_slices as f64)
             )
         };

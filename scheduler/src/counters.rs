@@ -65,6 +65,12 @@ counters! {
         "Tasks were enqueued again, since a task of a higher class, as a real-time one, has a CPU.";
     Pushed, "pushed",
         "A task worth more than one CPU migrated, so that a task that waits gets its CPU.";
+    WidePhases, "wide_phases", "A task that counted as narrow showed 512-bit instructions.";
+    EndedByCall, "ended_by_call", "A system call ended a wide phase.";
+    CoreChanges, "core_changes", "A core became wide or narrow.";
+    Misplaced, "misplaced", "A task that counted as wide began a slice on a narrow core.";
+    MisplacedNs, "misplaced_ns",
+        "Time of slices with 512-bit instructions on narrow cores, as far as it was seen, in ns.";
 }
 
 #[cfg(test)]
@@ -115,7 +121,8 @@ mod tests {
             "woke_idle enqueued enqueued_pinned direct_dispatches kernel_thread preempted kept \
              dispatched dispatched_other_cache head_gone starved yielded no_memory evidence lost \
              refunded refunded_ns billed_ns no_culprit decisions_lost placed swapped \
-             idle_compensation_ns forced_idles forced_idle_ns forced_switch_outs reenqueued pushed"
+             idle_compensation_ns forced_idles forced_idle_ns forced_switch_outs reenqueued pushed \
+             wide_phases ended_by_call core_changes misplaced misplaced_ns"
         );
     }
 }

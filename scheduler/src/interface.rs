@@ -1,5 +1,7 @@
 //! The structures of `bpf/interface.h`.
 
+use std::collections::BTreeSet;
+
 use cpu_model::{Class, CpuModel, LEVELS_MAX, Turbo};
 use policy::{LevelTimes, Mode, Rates, WIDTHS};
 
@@ -112,6 +114,32 @@ impl Part {
         [Self::Matching, Self::Placing, Self::Swaps, Self::Repayment, Self::ForcedSwitchOut];
 }
 
+/// What decides which cores are wide: `enum ek_specialization`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum CoreRule {
+    /// Numbers of runnable tasks of each kind (D 6.2.2).
+    Load = 1,
+    /// Virtual times of waiting tasks of each kind.
+    Lag = 2,
+}
+
+/// Core specialization: wide tasks run on wide cores alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Specialization {
+    /// What decides which cores are wide.
+    pub rule: CoreRule,
+    /// Wide cores of each last-level cache, always; `None`: as the rule decides.
+    pub wide_cores: Option<u32>,
+    /// Whether a system call ends a wide phase, unless narrow phases are short (D 6.2.4).
+    pub ends_by_call: bool,
+    /// Whether only declared tasks are narrow or wide (D 6.3.2), and not all tasks of users.
+    pub enrols_declared: bool,
+}
+
+/// Kinds of tasks, which are the classes with core specialization.
+const TASK_KINDS: u32 = 3;
+
 /// Speed of a hardware thread with a busy sibling, in permille of its speed alone, where no
 /// measurement is given: about the value of the two-thread figures in D.
 pub const SMT_SHARE_PERMILLE: u32 = 625;
@@ -128,6 +156,8 @@ pub struct Compensation {
     pub parts: Vec<Part>,
     /// Speed of a hardware thread with a busy sibling, in permille of its speed alone.
     pub smt_share_permille: u32,
+    /// Core specialization; not with parts of `even`.
+    pub specialization: Option<Specialization>,
     /// Sensors of classes and levels.
     pub sensors: Vec<Sensor>,
     /// Counters that are open on every CPU.
@@ -166,6 +196,7 @@ impl Compensation {
             mode,
             parts: Vec::new(),
             smt_share_permille: SMT_SHARE_PERMILLE,
+            specialization: None,
             sensors: sensors.to_vec(),
             events: events.to_vec(),
             level_of_width: [
@@ -213,9 +244,10 @@ impl Config {
         };
         let Compensation { mode, sensors, events, level_of_width, hold, rates, turbo, .. } =
             compensation;
+        let classes = compensation.specialization.map_or(turbo.levels, |_| TASK_KINDS);
         words.u32s(&[
             *mode as u32,
-            turbo.levels,
+            classes,
             sensors.iter().fold(0, |bits, &sensor| bits | sensor as u32),
             events.iter().fold(0, |bits, &event| bits | 1 << event as u32),
             self.emits_decisions.into(),
@@ -228,14 +260,26 @@ impl Config {
         words.u32s(turbo.khz.as_flattened());
         let parts = compensation.parts.iter().fold(0, |bits, &part| bits | part as u32);
         words.u32s(&[parts, compensation.smt_share_permille]);
+        if let Some(specialization) = &compensation.specialization {
+            words.u32s(&[
+                specialization.rule as u32,
+                specialization.wide_cores.is_some().into(),
+                // On a CPU whose clock depends on no class, no task is wide.
+                level_of_width[1].max(1),
+                specialization.ends_by_call.into(),
+                specialization.enrols_declared.into(),
+            ]);
+        }
         words.0.resize(CONFIG_BYTES, 0);
         words.0
     }
 }
 
-const CONFIG_BYTES: usize = 640;
-const CPU_BYTES: usize = 1288;
-const CACHE_BYTES: usize = 832;
+const CONFIG_BYTES: usize = 656;
+const CPU_BYTES: usize = 1296;
+/// Offset of `is_wide`.
+const IS_WIDE: usize = CPU_BYTES - 8;
+const CACHE_BYTES: usize = 912;
 
 /// Number of entries of a map whose size depends on the topology; `None` for other maps.
 #[must_use]
@@ -251,10 +295,49 @@ pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     }
 }
 
+/// By CPU: whether its core is wide at the start: the last cores of each last-level cache, but for
+/// one narrow core of each cache that has two cores or more.
+fn wide_at_start(config: &Config, topology: &Topology) -> Vec<bool> {
+    let specialization = config.compensation.as_ref().and_then(|it| it.specialization);
+    let Some(specialization) = specialization else { return vec![false; topology.cpus()] };
+    let wanted = specialization.wide_cores.unwrap_or(1) as usize;
+    let wide_of = |cores: &BTreeSet<u32>| {
+        let wide = wanted.min(cores.len().saturating_sub(1)).max(1);
+        cores.iter().rev().take(wide).copied().collect::<Vec<_>>()
+    };
+    let wide: BTreeSet<u32> = cores_of_caches(topology).iter().flat_map(wide_of).collect();
+    topology.cores.of.iter().map(|core| wide.contains(core)).collect()
+}
+
+/// The cores of each last-level cache.
+fn cores_of_caches(topology: &Topology) -> Vec<BTreeSet<u32>> {
+    let Topology { cores, caches, .. } = topology;
+    let mut of_caches = vec![BTreeSet::new(); caches.count as usize];
+    for (&core, &cache) in cores.of.iter().zip(&caches.of) {
+        of_caches[cache as usize].insert(core);
+    }
+    of_caches
+}
+
+/// The most wide cores that a last-level cache may have: all but one of the largest cache.
+#[must_use]
+pub fn wide_cores_max(topology: &Topology) -> u32 {
+    let cores = cores_of_caches(topology).iter().map(BTreeSet::len).max();
+    cores.unwrap_or(1).saturating_sub(1).max(1) as u32
+}
+
+/// Whether the core of a CPU is wide, from the bytes of its `struct ek_cpu`.
+#[must_use]
+pub fn is_wide(cpu: &[u8]) -> bool {
+    let word = cpu.get(IS_WIDE..).and_then(|bytes| bytes.first_chunk());
+    word.is_some_and(|bytes| u32::from_ne_bytes(*bytes) != 0)
+}
+
 /// Bytes of each CPU's `struct ek_cpu`, while no task runs.
 #[must_use]
-pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
+pub fn cpus(config: &Config, topology: &Topology) -> Vec<Vec<u8>> {
     let Topology { cores, caches, packages } = topology;
+    let wide = wide_at_start(config, topology);
     let (next, siblings) = (caches.ring(), cores.ring());
     let cpu = |cpu: usize| {
         let mut words = Words::default();
@@ -262,7 +345,8 @@ pub fn cpus(topology: &Topology) -> Vec<Vec<u8>> {
         words.u64s(&[0, 0, 0, 0]);
         words.u32s(&[0]);
         words.u32s(&[cores.of[cpu], packages.of[cpu], siblings[cpu]]);
-        words.0.resize(CPU_BYTES, 0);
+        words.0.resize(IS_WIDE, 0);
+        words.u32s(&[wide[cpu].into(), 0]);
         words.0
     };
     (0..topology.cpus()).map(cpu).collect()
@@ -351,8 +435,9 @@ mod tests {
         assert_eq!(fair.len(), CONFIG_BYTES);
         // CPUs, caches, no compensation, one class.
         assert_eq!(fair[32..52], [4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]);
-        let cpus = cpus(&topology);
+        let cpus = cpus(&Config::default(), &topology);
         assert_eq!((cpus.len(), cpus[1].len()), (4, CPU_BYTES));
+        assert!(!cpus.iter().any(|cpu| is_wide(cpu)));
         assert_eq!(cpus[1][..8], [2, 0, 0, 0, 0, 0, 0, 0]);
         assert_eq!(cpus[1][44..56], [1, 0, 0, 0, 0, 0, 0, 0, 3, 0, 0, 0]);
         let cache = [[0; 12].as_slice(), &[4, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 1]].concat();
@@ -375,6 +460,28 @@ mod tests {
         assert_eq!(bytes[40..52], [2, 0, 0, 0, 3, 0, 0, 0, 6, 0, 0, 0]);
         assert_eq!(bytes[52..56], [128, 0, 0, 0]);
         assert_eq!(bytes[168..172], 2_100_000u32.to_ne_bytes());
+    }
+
+    #[test]
+    fn the_last_cores_of_a_cache_are_wide_and_one_is_narrow() {
+        let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
+        let wide = |wide_cores, topology: &Topology| {
+            let rule = CoreRule::Lag;
+            let (ends_by_call, enrols_declared) = (false, false);
+            let kinds = Specialization { rule, wide_cores, ends_by_call, enrols_declared };
+            let mut on = Compensation::on(&model, Mode::None, &[Sensor::Rules], &[]);
+            on.specialization = Some(kinds);
+            let config = Config { compensation: Some(on), ..Config::default() };
+            // The classes are the kinds.
+            assert_eq!(config.bytes(topology)[44], TASK_KINDS as u8);
+            cpus(&config, topology).iter().map(|cpu| is_wide(cpu)).collect::<Vec<_>>()
+        };
+        let two = two_cores();
+        assert_eq!(wide(None, &two), [false, true, false, true]);
+        assert_eq!(wide(Some(9), &two), [false, true, false, true]);
+        let one = groups(&[0, 0], 1);
+        let topology = Topology { cores: one.clone(), caches: one.clone(), packages: one };
+        assert_eq!(wide(None, &topology), [true, true]);
     }
 
     #[test]

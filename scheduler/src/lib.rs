@@ -10,6 +10,8 @@ pub mod interface;
 #[cfg(feature = "load")]
 pub mod kernel;
 #[cfg(feature = "load")]
+pub mod kinds;
+#[cfg(feature = "load")]
 pub mod load;
 #[cfg(feature = "load")]
 pub mod observe;

@@ -10,6 +10,7 @@ use libbpf_rs::{
     ErrorKind, Link, MapCore, MapFlags, MapHandle, MapMut, Object, ObjectBuilder, OpenObject,
     RingBuffer, RingBufferBuilder,
 };
+use policy::TaskKind;
 use thiserror::Error;
 
 use crate::counters::Counter;
@@ -63,8 +64,18 @@ pub(crate) fn refused(doing: &'static str) -> impl Fn(libbpf_rs::Error) -> LoadE
     }
 }
 
-/// BPF programs of tracepoints, and the sensor that needs each.
-const TRACEPOINTS: [(&str, Sensor); 1] = [("ek_renamed", Sensor::Rules)];
+/// BPF programs of tracepoints: names change, and the kernel is called.
+const RENAMED: &str = "ek_renamed";
+const SYSTEM_CALL: &str = "ek_system_call";
+
+/// Whether the configuration needs a BPF program of a tracepoint.
+fn needs(config: &Config, tracepoint: &str) -> bool {
+    let Some(on) = &config.compensation else { return false };
+    match tracepoint {
+        RENAMED => on.specialization.is_some() || on.sensors.contains(&Sensor::Rules),
+        _ => on.specialization.is_some_and(|it| it.ends_by_call),
+    }
+}
 
 /// Room for decisions: half a second of a machine that only switches tasks; our choice. The kernel
 /// requires a power of two.
@@ -80,6 +91,7 @@ pub struct Running {
     _links: Vec<Link>,
     asked: (RingBuffer<'static>, Records),
     decisions: (RingBuffer<'static>, Records),
+    cores_changed: (RingBuffer<'static>, Records),
     /// Handles of the maps that are read at every interval.
     counters: MapHandle,
     end: MapHandle,
@@ -105,17 +117,18 @@ impl Running {
             .map_err(refused("opening the scheduler"))?;
         configure(&mut object, kernel, config, topology)?;
         let mut object = object.load().map_err(refused("loading the scheduler"))?;
-        place(&object, topology)?;
+        place(&object, config, topology)?;
         place_counters(&map(&object, "events"), counters)?;
         let asked = ring(&object, "names_asked")?;
         let decisions = ring(&object, "decisions")?;
+        let cores_changed = ring(&object, "cores_changed")?;
         let handle = |name: &str| {
             let handle = MapHandle::try_from(&map(&object, name));
             handle.map_err(refused("keeping a map at hand"))
         };
         let (counters, end) = (handle("counters")?, handle(".bss")?);
         let links = attach(&mut object)?;
-        Ok(Self { _links: links, asked, decisions, counters, end, object })
+        Ok(Self { _links: links, asked, decisions, cores_changed, counters, end, object })
     }
 
     /// A file that is readable when the BPF program has requested the level of a name.
@@ -157,6 +170,52 @@ impl Running {
         let (buffer, records) = &self.decisions;
         buffer.consume().map_err(refused("reading decisions"))?;
         Ok(records.take())
+    }
+
+    /// A file that is readable when a core has changed its kind.
+    #[must_use]
+    pub fn changes(&self) -> BorrowedFd<'_> {
+        // SAFETY: the ring buffer owns the file and lives as long as `self`, which the result
+        // borrows.
+        unsafe { BorrowedFd::borrow_raw(self.cores_changed.0.epoll_fd()) }
+    }
+
+    /// Whether a core has changed its kind since the last call.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn has_changed_cores(&self) -> Result<bool, LoadError> {
+        let (buffer, records) = &self.cores_changed;
+        buffer.consume().map_err(refused("reading which cores changed"))?;
+        Ok(!records.take().is_empty())
+    }
+
+    /// The CPUs whose cores are wide now.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn wide_cpus(&self, topology: &Topology) -> Result<Vec<u32>, LoadError> {
+        let cpus = map(&self.object, "cpus");
+        let mut wide = Vec::new();
+        for cpu in 0..topology.cpus() as u32 {
+            let bytes = cpus.lookup(&cpu.to_ne_bytes(), MapFlags::ANY);
+            let bytes = bytes.map_err(refused("reading which cores are wide"))?;
+            if bytes.is_some_and(|bytes| interface::is_wide(&bytes)) {
+                wide.push(cpu);
+            }
+        }
+        Ok(wide)
+    }
+
+    /// Declares the kind of a process: it holds from the next `exec` of the process on, and for its
+    /// children.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn declare(&self, process: BorrowedFd<'_>, kind: TaskKind) -> Result<(), LoadError> {
+        let (key, value) = (process.as_raw_fd().to_ne_bytes(), (kind as u32 + 1).to_ne_bytes());
+        let declared = map(&self.object, "declarations").update(&key, &value, MapFlags::ANY);
+        declared.map_err(refused("declaring the kind of a process"))
     }
 
     /// Passes the counters that are given up to the BPF program, as bits of their numbers.
@@ -214,12 +273,11 @@ fn configure(
     config: &Config,
     topology: &Topology,
 ) -> Result<(), LoadError> {
-    let sensors = config.compensation.as_ref().map_or(&[][..], |it| &it.sensors);
     for mut program in object.progs_mut() {
-        let name = program.name().to_string_lossy().into_owned();
-        let needs = TRACEPOINTS.iter().find(|(program, _)| *program == name);
-        if needs.is_some_and(|(_, sensor)| !sensors.contains(sensor)) {
-            program.set_autoload(false);
+        for tracepoint in [RENAMED, SYSTEM_CALL] {
+            if program.name() == tracepoint && !needs(config, tracepoint) {
+                program.set_autoload(false);
+            }
         }
     }
     for mut map in object.maps_mut() {
@@ -247,13 +305,13 @@ fn configure(
 }
 
 /// Writes the topology of the CPUs into the maps of the BPF program.
-fn place(object: &Object, topology: &Topology) -> Result<(), LoadError> {
+fn place(object: &Object, config: &Config, topology: &Topology) -> Result<(), LoadError> {
     let write = |name: &str, index: usize, value: &[u8]| {
         let key = (index as u32).to_ne_bytes();
         let written = map(object, name).update(&key, value, MapFlags::ANY);
         written.map_err(refused("telling the scheduler where CPUs are"))
     };
-    for (cpu, value) in interface::cpus(topology).iter().enumerate() {
+    for (cpu, value) in interface::cpus(config, topology).iter().enumerate() {
         write("cpus", cpu, value)?;
     }
     for (cache, value) in interface::caches(topology).iter().enumerate() {
@@ -292,7 +350,7 @@ fn ring(object: &Object, name: &str) -> Result<(RingBuffer<'static>, Records), L
 fn attach(object: &mut Object) -> Result<Vec<Link>, LoadError> {
     let mut links = Vec::new();
     for program in object.progs_mut() {
-        let is_tracepoint = TRACEPOINTS.iter().any(|(name, _)| program.name() == *name);
+        let is_tracepoint = [RENAMED, SYSTEM_CALL].iter().any(|name| program.name() == *name);
         if is_tracepoint && program.autoload() {
             links.push(program.attach_trace().map_err(refused("attaching to a tracepoint"))?);
         }

@@ -5,6 +5,7 @@ mod generate;
 mod monitor;
 mod observing;
 mod setup;
+mod specializing;
 mod watch;
 
 use std::ffi::OsString;
@@ -32,6 +33,7 @@ const EXAMPLES: &str = "\
 scx_evenkeel                       # schedules until Ctrl-C
 scx_evenkeel --for 10m --stats 1s  # ten minutes, with statistics
 scx_evenkeel --mode even --cpu machine.toml --rule 'x265*=avx512-heavy'
+scx_evenkeel --mode fair-specialize --wide-cores 2  # AVX-512 on two cores
 scx_evenkeel --observe --for 10s   # which tasks use wide registers?
 scx_evenkeel --monitor             # what the running one does
 scx_evenkeel --check               # can this kernel take it?";
@@ -77,6 +79,17 @@ struct Args {
     #[arg(long, value_name = "PERMILLE", default_value_t = SMT_SHARE_PERMILLE,
           value_parser = clap::value_parser!(u32).range(1..=1000))]
     smt_share: u32,
+    /// Cores for 512-bit instructions, of each last-level cache: as the mode decides, or always so
+    /// many; for specialize and fair-specialize.
+    #[arg(long, value_name = "auto|N", value_parser = wide_cores)]
+    wide_cores: Option<WideCores>,
+    /// What ends the phase in which a task counts as using 512-bit instructions; for specialize and
+    /// fair-specialize. Without it, the timeout.
+    #[arg(long, value_enum, value_name = "WHAT")]
+    phase_end: Option<PhaseEnd>,
+    /// Tasks that specialize and fair-specialize concern. Without it, all.
+    #[arg(long, value_enum, value_name = "TASKS")]
+    enrol: Option<Enrol>,
     /// CPU table to take frequencies from: a name of `evenkeel cpu list`, or a file, such as
     /// `evenkeel characterize` writes. Without it, the table of this machine's model name.
     #[arg(long, value_name = "NAME|FILE")]
@@ -137,6 +150,13 @@ enum Mode {
     /// As fair-isolation; also keeps license levels on cores of their own, and lets a hardware
     /// thread idle beside a task whose loss time cannot give back.
     Even,
+    // D ch. 6.
+    /// Tasks with 512-bit instructions run on as few cores as they need; lost time is not given
+    /// back. They are known after the fact, so that some of their time is still on other cores.
+    Specialize,
+    /// As specialize, with cores chosen so that each task gets its share; and as fair-isolation for
+    /// what is still lost.
+    FairSpecialize,
 }
 
 impl Mode {
@@ -146,9 +166,43 @@ impl Mode {
             Self::FairRelative => "fair-relative",
             Self::FairIsolation => "fair-isolation",
             Self::Even => "even",
+            Self::Specialize => "specialize",
+            Self::FairSpecialize => "fair-specialize",
         }
     }
 }
+
+/// What ends the wide phase of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum PhaseEnd {
+    /// No sensor has shown 512-bit instructions for a while: 0.1 s by counters, 2 s by registers.
+    Timeout,
+    // D 6.2.4.
+    /// Any system call, unless the task's recent phases without 512-bit instructions were shorter
+    /// than 100 us; else the timeout. Slows down every system call of the machine a little.
+    SystemCall,
+}
+
+/// Which tasks core specialization concerns, besides those of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Enrol {
+    /// All.
+    All,
+    // D 6.3.2.
+    /// Those that `evenkeel exec --class` started, and their children.
+    Declared,
+}
+
+/// Wide cores: `auto`, or a number of each last-level cache.
+fn wide_cores(text: &str) -> Result<WideCores, String> {
+    let number = || text.parse().ok().filter(|&cores| cores > 0).map(Some);
+    let cores = if text == "auto" { Some(None) } else { number() };
+    cores.map(WideCores).ok_or_else(|| "expected auto, or a number of 1 or more".to_owned())
+}
+
+/// A number of wide cores of each last-level cache; `None`: as the mode decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct WideCores(Option<u32>);
 
 /// What `even` adds to fair-isolation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -318,7 +372,7 @@ fn run(args: &Args) -> Result<ExitCode> {
     for said in &setup.said {
         eprintln!("scx_evenkeel: {said}");
     }
-    match watch::watch(args, &setup, &signals, &running, file)? {
+    match watch::watch(args, &setup, &signals, &running, &topology, file)? {
         Some(end) => Ok(report(&end)),
         None => {
             if stderr().is_terminal() {

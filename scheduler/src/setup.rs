@@ -11,14 +11,14 @@ use trace::classes::Rules;
 
 use scheduler::cgroups::{self, Listed};
 use scheduler::cpu;
-use scheduler::interface::{Compensation, Config, Part};
+use scheduler::interface::{self, Compensation, Config, CoreRule, Part, Specialization};
 use scheduler::kernel::Kernel;
 use scheduler::sensors::counters::{Counters, probe};
 use scheduler::sensors::{Choice, Found, choose, codes};
 use scheduler::stats::About;
 use scheduler::topology;
 
-use crate::{Args, Mode};
+use crate::{Args, Enrol, Mode, PhaseEnd, WideCores};
 
 /// The message about control groups at the start; an error where they have settings, which would
 /// have no effect, and the arguments do not allow that.
@@ -88,6 +88,13 @@ pub struct Setup {
     pub said: Vec<String>,
 }
 
+impl Setup {
+    /// Whether cores and tasks have kinds.
+    pub fn is_specialized(&self) -> bool {
+        self.config.compensation.as_ref().is_some_and(|it| it.specialization.is_some())
+    }
+}
+
 /// Reads the arguments, and the CPU table that they name.
 pub fn plan(args: &Args) -> Result<Plan> {
     let rules = Rules::parse(&args.rules)?;
@@ -103,7 +110,47 @@ pub fn plan(args: &Args) -> Result<Plan> {
     if mode != Mode::Even && !args.without.is_empty() {
         bail!("--without names parts of even, and this is {}", mode.name());
     }
+    refuse_kinds(args, mode)?;
     Ok(Plan { config: config(args)?, mode, cpu, rules, why })
+}
+
+/// Refuses options of core specialization in other modes, and a wide core too many.
+fn refuse_kinds(args: &Args, mode: Mode) -> Result<()> {
+    let given = [
+        ("--wide-cores", args.wide_cores.is_some()),
+        ("--phase-end", args.phase_end.is_some()),
+        ("--enrol", args.enrol.is_some()),
+    ];
+    let is_specialized = matches!(mode, Mode::Specialize | Mode::FairSpecialize);
+    if let Some((option, _)) = given.iter().find(|&&(_, given)| given && !is_specialized) {
+        bail!("{option} is of specialize and fair-specialize, and this is {}", mode.name());
+    }
+    if let Some(WideCores(Some(wanted))) = args.wide_cores {
+        let topology = topology::read()?;
+        let most = interface::wide_cores_max(&topology);
+        if wanted > most {
+            bail!(
+                "--wide-cores {wanted}: each last-level cache of this machine has a narrow core, \
+                 so that at most {most} of one are wide"
+            );
+        }
+    }
+    Ok(())
+}
+
+/// How cores and tasks are specialized in that mode.
+fn specialization(args: &Args, mode: Mode) -> Option<Specialization> {
+    let rule = match mode {
+        Mode::Specialize => CoreRule::Load,
+        Mode::FairSpecialize => CoreRule::Lag,
+        _ => return None,
+    };
+    Some(Specialization {
+        rule,
+        wide_cores: args.wide_cores.and_then(|WideCores(cores)| cores),
+        ends_by_call: args.phase_end == Some(PhaseEnd::SystemCall),
+        enrols_declared: args.enrol == Some(Enrol::Declared),
+    })
 }
 
 fn config(args: &Args) -> Result<Config> {
@@ -205,9 +252,9 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     let Plan { mut config, mode, cpu, rules, why } = plan;
     let mut said: Vec<_> = why.map(|why| format!("fair, since {why}")).into_iter().collect();
     let policy_mode = match mode {
-        Mode::Fair => policy::Mode::None,
+        Mode::Fair | Mode::Specialize => policy::Mode::None,
         Mode::FairRelative => policy::Mode::Relative,
-        Mode::FairIsolation | Mode::Even => policy::Mode::Isolation,
+        Mode::FairIsolation | Mode::Even | Mode::FairSpecialize => policy::Mode::Isolation,
     };
     let cpus = topology::online()?;
     let fair = |config, said| {
@@ -237,6 +284,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
         compensation.parts = Part::ALL.into_iter().filter(|it| !without.contains(it)).collect();
         compensation.smt_share_permille = args.smt_share;
     }
+    compensation.specialization = specialization(args, mode);
     config.compensation = Some(compensation);
     let about = About { mode: mode.name(), sensors: choice.to_string(), cpus: cpus.len() };
     let rules = (!rules.is_empty()).then_some((rules, cpu.model));

@@ -25,6 +25,8 @@ pub struct Snapshot {
     pub counts: Vec<u64>,
     /// Names of the hardware counters that are disabled, so that other programs can use them.
     pub given_up: Vec<&'static str>,
+    /// The CPUs of wide cores, as a list; empty without core specialization.
+    pub wide_cpus: String,
 }
 
 impl Snapshot {
@@ -66,11 +68,12 @@ pub struct About {
 }
 
 /// Fields besides the counters: name, type and description.
-const FIELDS: [(&str, &str, &str); 5] = [
+const FIELDS: [(&str, &str, &str); 6] = [
     ("seconds", "float", "Time since the scheduler was loaded."),
     ("mode", "string", "What is done about time lost."),
     ("sensors", "string", "What tells classes and frequencies."),
     ("cpus", "u64", "CPUs of the machine."),
+    ("wide_cpus", "string", "CPUs of the cores that run 512-bit code, under core specialization."),
     (
         "refunded_percent",
         "float",
@@ -91,6 +94,7 @@ pub fn report(about: &About, now: &Snapshot, before: &Snapshot) -> Value {
         ("mode".to_owned(), json!(about.mode)),
         ("sensors".to_owned(), json!(about.sensors)),
         ("cpus".to_owned(), json!(about.cpus)),
+        ("wide_cpus".to_owned(), json!(now.wide_cpus)),
         ("refunded_percent".to_owned(), json!(now.refunded_percent(before, about.cpus))),
         ("given_up".to_owned(), json!(now.given_up)),
         ("per_second".to_owned(), rates.into()),
@@ -142,6 +146,9 @@ pub fn line(now: &Snapshot, before: &Snapshot, cpus: usize) -> String {
         let percent = now.refunded_percent(before, cpus);
         let _ = write!(line, "  given back {percent:.2} % of the time");
     }
+    if !now.wide_cpus.is_empty() {
+        let _ = write!(line, "  wide CPUs {}", now.wide_cpus);
+    }
     if !now.given_up.is_empty() {
         let _ = write!(line, "  given up {}", now.given_up.join(" "));
     }
@@ -162,6 +169,10 @@ pub fn table(report: &Value, width: usize) -> Option<String> {
     let sensors = text("sensors")?;
     if !sensors.is_empty() {
         let _ = writeln!(table, "seen by: {sensors}");
+    }
+    let wide_cpus = text("wide_cpus")?;
+    if !wide_cpus.is_empty() {
+        let _ = writeln!(table, "CPUs for 512-bit code: {wide_cpus}");
     }
     let _ = writeln!(table, "given back: {:.2} % of the time", number("refunded_percent")?);
     for name in report.get("given_up")?.as_array()?.iter().filter_map(Value::as_str) {
@@ -190,7 +201,12 @@ mod tests {
     fn snapshot(seconds: u64, count: u64) -> Snapshot {
         let mut counts = vec![count; Counter::ALL.len()];
         counts[Counter::RefundedNs as usize] = count * 10_000_000;
-        Snapshot { since_start: Duration::from_secs(seconds), counts, given_up: vec![] }
+        Snapshot {
+            since_start: Duration::from_secs(seconds),
+            counts,
+            given_up: vec![],
+            ..Snapshot::default()
+        }
     }
 
     #[test]

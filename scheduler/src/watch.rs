@@ -17,8 +17,10 @@ use scheduler::load::Running;
 use scheduler::sensors::given_up::{GivenUp, Group, Step};
 use scheduler::stats::socket::{PATH, Server};
 use scheduler::stats::{Snapshot, line, report};
+use scheduler::topology::Topology;
 
 use crate::setup::Setup;
+use crate::specializing::Kinds;
 use crate::{Args, decisions};
 
 /// How often the loader checks whether the kernel ended the scheduler; our choice.
@@ -44,6 +46,8 @@ struct Watch<'a> {
     said: Vec<Group>,
     printed: Snapshot,
     decisions: Option<decisions::File>,
+    /// With core specialization.
+    kinds: Option<Kinds>,
 }
 
 /// Runs the loop until the end; `None` if a signal or `--for` ended the scheduler, and not the
@@ -53,6 +57,7 @@ pub fn watch(
     setup: &Setup,
     signals: &SignalFd,
     running: &Running,
+    topology: &Topology,
     decisions: Option<decisions::File>,
 ) -> Result<Option<End>> {
     let server = Server::listen(Path::new(PATH))
@@ -66,6 +71,7 @@ pub fn watch(
         said: Vec::new(),
         printed: Snapshot::default(),
         decisions,
+        kinds: setup.is_specialized().then(|| Kinds::start(topology)),
     };
     let end = watch.until_end(args, signals);
     watch.end_decisions()?;
@@ -89,6 +95,9 @@ impl Watch<'_> {
                 next_stats = args.stats.map(|every| now + every);
             }
             self.take_decisions()?;
+            if let Some(kinds) = &mut self.kinds {
+                kinds.publish(self.running, now)?;
+            }
             if next_counters <= now {
                 self.update_counters(now)?;
                 next_counters = now + COUNTERS;
@@ -102,6 +111,7 @@ impl Watch<'_> {
             if left == Some(Duration::ZERO) {
                 return Ok(None);
             }
+            let period = self.kinds.as_ref().map_or(period, |kinds| kinds.patience(period));
             let until_stats = next_stats.map_or(period, |time| time.saturating_sub(now));
             if self.wait(signals, left.unwrap_or(period).min(period).min(until_stats))? {
                 return Ok(None);
@@ -114,6 +124,7 @@ impl Watch<'_> {
         let timeout = PollTimeout::try_from(time).unwrap_or(PollTimeout::ZERO);
         let mut files = vec![signals.as_fd(), self.running.asks()];
         files.extend(self.server.iter().flat_map(Server::files));
+        files.extend(self.kinds.iter().flat_map(|kinds| kinds.files(self.running)));
         let mut polled: Vec<_> =
             files.into_iter().map(|file| PollFd::new(file, PollFlags::POLLIN)).collect();
         match poll(&mut polled, timeout) {
@@ -130,6 +141,9 @@ impl Watch<'_> {
         }
         if is_asked {
             self.answer_statistics()?;
+            if let Some(kinds) = &mut self.kinds {
+                kinds.answer(self.running);
+            }
         }
         Ok(signal)
     }
@@ -178,6 +192,7 @@ impl Watch<'_> {
         Ok(Snapshot {
             since_start: self.start.elapsed(),
             counts: self.running.counts()?,
+            wide_cpus: self.kinds.as_ref().map(Kinds::wide_cpus).unwrap_or_default(),
             given_up: HardwareEvent::ALL
                 .iter()
                 .filter(|event| is_given_up(event))

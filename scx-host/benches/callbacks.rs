@@ -54,7 +54,8 @@ impl Bench {
     fn new(mode: &str, topology: &Topology, tasks: usize) -> Self {
         let config = Config { compensation: compensation(mode), ..Config::default() };
         let object = evenkeel(&config, topology);
-        let mut host = load_evenkeel(&object, topology.clone(), Faults::default()).unwrap();
+        let mut host =
+            load_evenkeel(&object, &config, topology.clone(), Faults::default()).unwrap();
         if config.compensation.is_some() {
             for (class, level) in [0, 0, 2].into_iter().enumerate() {
                 rule(&mut host, &format!("task {class}"), level);

@@ -39,12 +39,13 @@ pub fn evenkeel(config: &Config, topology: &Topology) -> Object {
 /// [`LoadError`].
 pub fn load_evenkeel(
     object: &Object,
+    config: &Config,
     topology: Topology,
     faults: Faults,
 ) -> Result<Host, LoadError> {
     let placed = placed(&topology);
     let mut host = Host::load(object, topology, faults)?;
-    for (cpu, value) in interface::cpus(&placed).iter().enumerate() {
+    for (cpu, value) in interface::cpus(config, &placed).iter().enumerate() {
         host.update("cpus", cpu as u32, value)?;
     }
     for (cache, value) in interface::caches(&placed).iter().enumerate() {

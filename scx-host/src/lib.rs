@@ -36,6 +36,9 @@ pub use host::{Host, LoadError, TaskSpec};
 pub use maps::{Counted, MapError};
 pub use object::{Object, ObjectError};
 pub use schedule::{Choice, Waker};
-pub use scheduler::interface::{Compensation, Config, EVENTS, HardwareEvent, Part, Sensor};
+pub use scheduler::counters::Counter;
+pub use scheduler::interface::{
+    Compensation, Config, CoreRule, EVENTS, HardwareEvent, Part, Sensor, Specialization, is_wide,
+};
 pub use state::Counts;
 pub use topology::Topology;

@@ -60,6 +60,8 @@ impl Scheduler {
             Self::Scx(KernelMode::Relative) => "scx:fair-relative",
             Self::Scx(KernelMode::Isolation) => "scx:fair-isolation",
             Self::Scx(KernelMode::Even(parts)) => parts.scx_name(),
+            Self::Scx(KernelMode::Specialize(_)) => "scx:specialize",
+            Self::Scx(KernelMode::FairSpecialize(_)) => "scx:fair-specialize",
         }
     }
 
@@ -167,6 +169,10 @@ pub enum KernelMode {
     Isolation,
     /// Refund and bill, levels kept apart, and idle compensation for the rest.
     Even(EvenParts),
+    /// Wide tasks on wide cores, by numbers of runnable tasks; nothing is compensated.
+    Specialize(Specialization),
+    /// Wide tasks on wide cores, by virtual times; refund and bill.
+    FairSpecialize(Specialization),
 }
 
 /// Parts of `even` that are left out, to measure the effect of each part.

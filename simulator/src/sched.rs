@@ -12,6 +12,8 @@ pub(crate) mod percpu;
 #[cfg(feature = "scx")]
 pub(crate) mod scx;
 #[cfg(feature = "scx")]
+mod scx_kinds;
+#[cfg(feature = "scx")]
 mod scx_sense;
 mod specialize;
 

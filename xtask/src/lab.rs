@@ -136,6 +136,9 @@ fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     }
     let loader = command::scx_evenkeel()?;
     fs::copy(&loader, programs.join("scx_evenkeel")).context("copying the loader")?;
+    if named("evenkeel exec ") {
+        fs::copy(command::evenkeel()?, programs.join("evenkeel")).context("copying evenkeel")?;
+    }
     fs::copy(test::folder().join(test::LOADER), programs.join(test::LOADER))
         .context("copying the tests")?;
     if named(TABLE) {

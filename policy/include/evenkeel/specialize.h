@@ -35,10 +35,13 @@
 #define EK_SPECIALIZE_IDLE_NS 3000000ULL
 /* No task of the kind: from here on up; no virtual time is that late. */
 #define EK_SPECIALIZE_NONE_NS (1ULL << 63)
+/* Added to the virtual times of tasks that a core serves second: more than virtual times differ. */
+#define EK_SPECIALIZE_SECOND_NS (1ULL << 62)
 
+/* Narrow first: a host without a wide task counts all tasks as narrow ones. */
 enum ek_task_kind {
-	EK_TASK_DEFAULT = 0,
-	EK_TASK_NARROW = 1,
+	EK_TASK_NARROW = 0,
+	EK_TASK_DEFAULT = 1,
 	EK_TASK_WIDE = 2,
 };
 
@@ -95,6 +98,17 @@ static inline u32 ek_specialize_rank(u32 core_is_wide, u32 task_kind)
 	if (core_is_wide)
 		return task_kind == EK_TASK_NARROW;
 	return task_kind == EK_TASK_WIDE ? 2 : 0;
+}
+
+/*
+ * What a rank adds to a virtual time, for hosts that compare tasks of all kinds in one order
+ * (ours): a task of rank 2 goes after every other one, and its host does not run it.
+ */
+static inline u64 ek_specialize_price_ns(u32 rank)
+{
+	if (rank == 0)
+		return 0;
+	return rank == 1 ? EK_SPECIALIZE_SECOND_NS : EK_U64_MAX;
 }
 
 /*

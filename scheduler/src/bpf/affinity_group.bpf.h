@@ -14,7 +14,7 @@
 #include <evenkeel/lag.h>
 #include <evenkeel/move.h>
 
-#include "state.bpf.h"
+#include "task_class.bpf.h"
 
 static u32 weight_of(const struct task_struct *p)
 {
@@ -58,10 +58,28 @@ static bool may_run(const struct task_struct *p, u32 cpu_id)
 	return has_full_affinity(p) || bpf_cpumask_test_cpu(cpu_id, p->cpus_ptr);
 }
 
+/*
+ * Whether wide tasks have a group of their own. Only wide cores run them, as if their affinity
+ * masks had no other, so that their virtual time may pass faster or slower than that of
+ * narrow tasks without end, unless cores change their kinds by virtual time.
+ */
+static bool has_wide_group(void)
+{
+	return config.specialization == EK_SPECIALIZATION_BY_LOAD || config.has_fixed_cores;
+}
+
+/* The first number that no set of CPUs gets. */
+static u32 sets_end(void)
+{
+	return config.specialization ? EK_GROUP_WIDE : EK_GROUP_MIXED;
+}
+
 /* Bits of the groups whose tasks may run on a CPU. */
 static u32 groups_allowed(const struct ek_cpu *cpu)
 {
-	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED;
+	u32 wide = has_wide_group() ? 1U << EK_GROUP_WIDE : 0;
+
+	return cpu->groups | 1U << EK_GROUP_WHOLE | 1U << EK_GROUP_MIXED | wide;
 }
 
 /* --- Numbers of groups --- */
@@ -123,6 +141,8 @@ static bool claim_number(struct task_struct *p, u32 first, struct ek_group *grou
 	note_group_used(group, now_ns);
 	set_group_bits(p, first, number);
 	__sync_lock_test_and_set(&group->cpus_hash, hash);
+	/* Which kinds of cores the group has is not known yet. */
+	mark_stale(cache);
 	return true;
 }
 
@@ -166,16 +186,25 @@ static u32 find_group(struct task_struct *p, u32 cpu_id, u32 to, struct ek_cache
 
 	if (hash == 0)
 		return EK_GROUP_WHOLE;
-	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED; number++) {
+	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED && number < sets_end(); number++) {
 		if (cache->groups[group_index(number)].cpus_hash == hash)
 			return number;
 	}
-	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED; number++) {
+	for (u32 number = EK_GROUP_SETS; number < EK_GROUP_MIXED && number < sets_end(); number++) {
 		if (claim_number(p, cpu_id, &cache->groups[group_index(number)], to, number, hash,
 				 now_ns))
 			return number;
 	}
 	return EK_GROUP_MIXED;
+}
+
+/* Whether a task that may use every CPU of a cache is in the group of wide tasks. */
+static bool belongs_to_wide(struct task_struct *p, const struct task *task)
+{
+	u64 now_ns = scx_bpf_now();
+
+	return has_wide_group() && class_matters(now_ns) &&
+	       kind_of(p, task, now_ns) == EK_TASK_WIDE;
 }
 
 /*
@@ -203,6 +232,8 @@ static __noinline u32 change_group(struct task_struct *p, struct task *task, u32
 			task->cpus_hash = hash_cpus(p, cpu_id);
 		number = find_group(p, cpu_id, cpu->cache, cache, task->cpus_hash);
 	}
+	if (number == EK_GROUP_WHOLE && belongs_to_wide(p, task))
+		number = EK_GROUP_WIDE;
 	if (number == task->group &&
 	    (number == EK_GROUP_PINNED ? task->cpu == cpu_id : task->cache == cpu->cache))
 		return number;
@@ -231,7 +262,8 @@ static u32 group_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu,
 {
 	if (is_pinned(p))
 		return EK_GROUP_PINNED;
-	if (has_full_affinity(p) && config.caches == 1)
+	if (has_full_affinity(p) && config.caches == 1 &&
+	    !(has_wide_group() && class_matters(scx_bpf_now())))
 		return EK_GROUP_WHOLE;
 
 	struct task *task = task_of(p);
@@ -241,10 +273,15 @@ static u32 group_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu,
 
 	u32 number = task->group;
 
-	if (task->cache == cpu->cache &&
-	    (number == EK_GROUP_WHOLE ||
-	     (number < EK_GROUP_MIXED &&
-	      cache->groups[group_index(number)].cpus_hash == task->cpus_hash)))
+	if (number == EK_GROUP_WHOLE || number == EK_GROUP_WIDE) {
+		bool is_wide = belongs_to_wide(p, task);
+
+		if (task->cache == cpu->cache && is_wide == (number == EK_GROUP_WIDE))
+			return number;
+		return change_group(p, task, cpu_id, false);
+	}
+	if (task->cache == cpu->cache && number < EK_GROUP_MIXED &&
+	    cache->groups[group_index(number)].cpus_hash == task->cpus_hash)
 		return number;
 	return change_group(p, task, cpu_id, false);
 }

@@ -107,12 +107,18 @@ static void update_turbo_row(struct ek_cpu *cpu, u64 now_ns)
 
 /* --- The beginning of a slice --- */
 
+/* Whether sensors are read: to compensate, or to know which tasks are wide. */
+static bool observes(void)
+{
+	return config.mode != EK_MODE_NONE || config.specialization;
+}
+
 static void begin_slice(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu)
 {
 	u64 now_ns = cpu->slice_start_ns;
 	u32 level = 0;
 
-	cpu->running_level = 0;
+	cpu->running_class = 0;
 	if (config.sensors & EK_SENSOR_REGISTERS)
 		read_saved_registers(p, now_ns);
 	if (!class_matters(now_ns))
@@ -129,6 +135,8 @@ static void begin_slice(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu)
 		level = level_of(task, now_ns);
 		if (config.parts)
 			deficit_begins(p, task, cpu_id, cpu, level);
+		if (config.specialization)
+			kind_begins(p, task, cpu_id, cpu);
 	}
 
 	bool is_busy = level > 0 || cpu->core_wide_until_ns > now_ns;
@@ -292,6 +300,8 @@ static u64 compensate(struct task *task, struct core *core, u32 cpu_id, struct e
 	struct ek_decision *decision = &cpu->decision;
 	struct ek_compensation back;
 
+	if (config.mode == EK_MODE_NONE)
+		return 0;
 	decision->own_level = own_level;
 	decision->lost_ns = ek_lost_ns(cpu_id, own_level);
 	if (decision->lost_ns == 0)
@@ -410,11 +420,14 @@ static void charge(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, bool r
 	u64 used_ns = ek_sub(p->se.sum_exec_runtime, cpu->exec_ns), refund_ns = 0;
 
 	cpu->decision.paid_ns = 0;
-	if (config.mode != EK_MODE_NONE && class_matters(cpu->slice_start_ns)) {
+	if (observes() && class_matters(cpu->slice_start_ns)) {
 		struct task *task = task_of(p);
 
-		if (task)
+		if (task) {
 			refund_ns = ek_end_slice(task, cpu_id, used_ns, p->pid, runnable);
+			if (config.specialization)
+				kind_ends(p, task, cpu, used_ns, scx_bpf_now());
+		}
 	}
 	set_vtime(p, ek_charge_ns(cpu->vtime_ns, used_ns, refund_ns, cpu->decision.paid_ns,
 				  cpu->weight));
@@ -431,7 +444,7 @@ static void begin(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u64 now
 	if (config.parts)
 		ek_alone_begins(cpu_id, now_ns);
 	cpu->weight = weight_of(p);
-	if (config.mode != EK_MODE_NONE)
+	if (observes())
 		begin_slice(p, cpu_id, cpu);
 }
 

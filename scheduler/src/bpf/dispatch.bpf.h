@@ -3,14 +3,30 @@
  * Which task does a CPU run next, or is the CPU forced idle?
  *
  * The previous task, the head of the CPU's DSQ of pinned tasks and those of the cache's
- * DSQs are compared on the CPU clock, with prices. The head of a DSQ is its first task
- * that may run on the CPU.
+ * DSQs are compared on the CPU clock, with prices of their classes. The head of a DSQ is
+ * its first task that may run on the CPU.
  */
 #ifndef EVENKEEL_DISPATCH_BPF_H
 #define EVENKEEL_DISPATCH_BPF_H
 
 #include "compensate.bpf.h"
 #include "push_chain.bpf.h"
+
+/* The price of a class of tasks of an affinity group on a CPU. */
+static u64 class_price_ns(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 task_class,
+			  u32 group)
+{
+	if (config.specialization)
+		return kind_price_ns(cpu, cache, task_class, group);
+	return price_ns(cpu, task_class);
+}
+
+/* The running task's virtual time on the CPU clock, with the price of its class. */
+static u64 running_price_clock_ns(struct ek_cpu *cpu, const struct ek_cache *cache, u64 now_ns)
+{
+	return ek_add(running_clock_ns(cpu, now_ns),
+		      class_price_ns(cpu, cache, cpu->running_class, cpu->group));
+}
 
 /* Bits of these groups in whose DSQs of a class tasks may wait. */
 static u32 groups_here(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 task_class)
@@ -91,10 +107,12 @@ __noinline bool ek_has_head(u32 cpu_id, u64 dsq)
 }
 
 /* Notes the head of a DSQ if that task goes before the least head noted so far. */
-static void note_head(u32 cpu_id, struct ek_cpu *cpu, u32 task_class, u32 group)
+static void note_head(u32 cpu_id, struct ek_cpu *cpu, const struct ek_cache *cache, u32 task_class,
+		      u32 group)
 {
 	u64 dsq = dsq_of(cpu->cache, task_class, group);
-	u64 head_ns = ek_add(ek_head_ns(cpu_id, group, dsq), price_ns(cpu, task_class));
+	u64 head_ns = ek_add(ek_head_ns(cpu_id, group, dsq),
+			     class_price_ns(cpu, cache, task_class, group));
 
 	if (head_ns >= cpu->least_ns)
 		return;
@@ -113,12 +131,12 @@ __noinline int ek_note_heads(u32 cpu_id, u32 task_class)
 	int group;
 
 	if (groups & 1U << EK_GROUP_WHOLE)
-		note_head(cpu_id, cpu, task_class, EK_GROUP_WHOLE);
+		note_head(cpu_id, cpu, cache, task_class, EK_GROUP_WHOLE);
 	if (groups >> EK_GROUP_SETS == 0)
 		return 0;
 	bpf_for(group, EK_GROUP_SETS, EK_GROUPS) {
 		if (groups >> group & 1)
-			note_head(cpu_id, cpu, task_class, group);
+			note_head(cpu_id, cpu, cache, task_class, group);
 	}
 	return 0;
 }
@@ -163,12 +181,14 @@ __noinline bool ek_dispatch_any(u32 cache_id, u32 task_class)
 	return false;
 }
 
-/* Dispatches any task of a cache that may run here. */
-static bool dispatch_any(u32 cache_id)
+/* Dispatches any task of a cache that may run here; a narrow core never runs a wide task. */
+static bool dispatch_any(u32 cache_id, const struct ek_cpu *cpu)
 {
 	struct ek_cache *cache = cache_of(cache_id);
+	u32 below = config.specialization && !cpu->is_wide ? EK_TASK_WIDE : EK_LEVELS_MAX;
 
-	for (u32 task_class = 0; cache && task_class < EK_LEVELS_MAX && task_class < cache->classes;
+	for (u32 task_class = 0; cache && task_class < EK_LEVELS_MAX &&
+				 task_class < cache->classes && task_class < below;
 	     task_class++) {
 		if (ek_dispatch_any(cache_id, task_class))
 			return true;
@@ -197,7 +217,7 @@ static bool keeps_running(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 			  struct ek_cache *cache, u64 least_ns, u64 now_ns)
 {
 	u64 vtime_ns = running_vtime_ns(cpu, now_ns);
-	u64 clock_ns = ek_add(running_clock_ns(cpu, now_ns), price_ns(cpu, cpu->running_level));
+	u64 clock_ns = running_price_clock_ns(cpu, cache, now_ns);
 
 	if (least_ns != VTIME_MAX && (cpu->has_yielded || clock_ns >= least_ns))
 		return false;
@@ -212,16 +232,16 @@ static bool keeps_running(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 	return true;
 }
 
-static bool dispatch_from_other_caches(u32 own)
+static bool dispatch_from_other_caches(const struct ek_cpu *cpu)
 {
-	u32 cache = own;
+	u32 own = cpu->cache, cache = own;
 	int i;
 
 	bpf_for(i, 1, EK_CACHES_MAX) {
 		cache = cache + 1 < config.caches ? cache + 1 : 0;
 		if (cache == own)
 			break;
-		if (dispatch_from(DSQ_STARVED | cache) || dispatch_any(cache)) {
+		if (dispatch_from(DSQ_STARVED | cache) || dispatch_any(cache, cpu)) {
 			count(EK_DISPATCHED_OTHER_CACHE);
 			return true;
 		}
@@ -262,10 +282,10 @@ static bool dispatch_least(u32 cpu_id, struct ek_cpu *cpu, const struct heads *h
 static u32 next_level(struct ek_cpu *cpu, const struct heads *heads, u64 now_ns)
 {
 	u64 least_ns = ek_min(heads->shared_ns, heads->pinned_ns);
-	u64 clock_ns = ek_add(running_clock_ns(cpu, now_ns), price_ns(cpu, cpu->running_level));
+	u64 clock_ns = ek_add(running_clock_ns(cpu, now_ns), price_ns(cpu, cpu->running_class));
 
 	if (heads->prev_runnable && clock_ns < least_ns)
-		return cpu->running_level;
+		return cpu->running_class;
 	if (least_ns == VTIME_MAX)
 		return 0;
 	return heads->pinned_ns < heads->shared_ns ? heads->pinned_level :
@@ -290,7 +310,7 @@ static __noinline bool forces_idle(struct task_struct *prev, u32 cpu_id, struct 
 		return false;
 
 	bool prev_runnable = heads->prev_runnable;
-	bool prev_refused = is_refused(siblings, cpu->running_level);
+	bool prev_refused = is_refused(siblings, cpu->running_class);
 	u64 prev_ns = prev_runnable ? running_clock_ns(cpu, now_ns) : VTIME_MAX;
 	u64 last_ns = ek_min(prev_ns, ek_min(heads->pinned_ns, heads->shared_ns));
 
@@ -343,6 +363,9 @@ static bool migrates_prev(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 	u32 other = cpu->next_in_cache, number = cpu->group, best = cpu_id;
 	u64 waiting_ns = ek_min(heads->pinned_ns, heads->shared_ns);
 
+	/* Where a wide task may go is a question of kinds. */
+	if (config.specialization && cpu->running_class == EK_TASK_WIDE)
+		return false;
 	/* A waiting task that may use every CPU of the cache finds the other CPU by itself. */
 	if (waiting_ns == VTIME_MAX || number >= EK_GROUPS || has_just_begun(cpu, now_ns) ||
 	    (heads->pinned_ns == VTIME_MAX && has_one_dsq(cache)))
@@ -352,7 +375,7 @@ static bool migrates_prev(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 		return true;
 	/* A chain takes dispatches from starved tasks. */
 	if (is_capped(cpu, now_ns))
-		return !cache->has_starved &&
+		return !config.specialization && !cache->has_starved &&
 		       ek_start_push_chain(cpu_id, waiting_ns,
 					   heads->pinned_ns < heads->shared_ns ?
 						   heads->pinned_weight :
@@ -384,6 +407,24 @@ static bool migrates_prev(struct task_struct *prev, u32 cpu_id, struct ek_cpu *c
 	return true;
 }
 
+/*
+ * Whether the previous task leaves since it does not suit the core: it must, or it is narrow
+ * on a wide core and a narrow CPU idles (D 6.2.1).
+ */
+static bool goes_home(struct task_struct *prev, u32 cpu_id, const struct ek_cpu *cpu,
+		      const struct ek_cache *cache, u64 now_ns)
+{
+	if (!specializes(now_ns))
+		return false;
+
+	u32 rank = rank_on(cpu, cache, cpu->running_class, cpu->group);
+
+	if (rank != 1 || !cpu->is_wide || may_not_migrate(prev))
+		return rank == 2;
+	return find_idle_cpu(prev, near_home(cpu, cpu_id, EK_TASK_NARROW), cpu->group, 2, now_ns) >=
+	       0;
+}
+
 /* Picks from the heads and the previous task. Returns whether the dispatch is done. */
 static bool pick_next(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 		      struct ek_cache *cache, struct heads *heads)
@@ -399,7 +440,7 @@ static bool pick_next(struct task_struct *prev, u32 cpu_id, struct ek_cpu *cpu,
 	    ((cpu->siblings.runs && starts_swap(prev, cpu_id, cpu, now_ns)) ||
 	     forces_switch_out(prev, cpu_id, cpu, now_ns)))
 		return true;
-	if (heads->prev_runnable && prev &&
+	if (heads->prev_runnable && prev && !goes_home(prev, cpu_id, cpu, cache, now_ns) &&
 	    !migrates_prev(prev, cpu_id, cpu, cache, heads, now_ns) &&
 	    keeps_running(prev, cpu_id, cpu, cache, ek_min(heads->shared_ns, heads->pinned_ns),
 			  now_ns)) {

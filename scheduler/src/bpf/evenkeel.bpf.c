@@ -7,18 +7,17 @@
  * the heads of these DSQs and its running task, and runs the least. Time that a slice
  * lost to the licenses of other tasks is refunded to its task, and billed to the culprit.
  * docs/decisions/0014 says where this order is not exact and why, 0030 how affinity
- * groups are compared, 0016 how licenses are known.
+ * groups are compared, 0016 how licenses are known, 0039 how wide tasks are confined.
  *
  * No formula is in this file: each operation gathers, calls the headers of policy/, acts
  * and counts.
  */
 #include "kernel.h"
 
-#include <evenkeel/place.h>
-
 #include "cpu_released.bpf.h"
 #include "dispatch.bpf.h"
 #include "dump.bpf.h"
+#include "placing.bpf.h"
 #include "preempt.bpf.h"
 #include "starvation_timer.bpf.h"
 #include "state.bpf.h"
@@ -29,72 +28,15 @@ char _license[] SEC("license") = "Dual MIT/GPL";
 
 /* --- Waking --- */
 
-/* Sets the virtual time of a task that wakes or is new, by its group. */
-static void place(struct task_struct *p, const struct ek_group *group, u64 now_ns)
-{
-	u64 vtime_ns = p->scx.dsq_vtime, min_vtime_ns = group->min_vtime_ns, placed_ns;
-
-	if (vtime_ns == VTIME_UNSET)
-		placed_ns = ek_place_new_ns(min_vtime_ns, min_vtime_ns,
-					    ek_charge_scale_ns(config.slice_ns, weight_of(p)));
-	else
-		placed_ns =
-			ek_place_waking_ns(vtime_ns, min_vtime_ns, sleeper_credit_ns(p, now_ns));
-	if (is_even(now_ns))
-		deficit_wakes(p, vtime_ns == VTIME_UNSET ? 0 : placed_ns - vtime_ns, now_ns);
-	if (placed_ns != vtime_ns)
-		set_vtime(p, placed_ns);
-}
-
-/* Limits how far a task that ran and is enqueued again is behind its group. */
-static void forgive_lag(struct task_struct *p, const struct ek_group *group, u32 weight)
-{
-	u64 vtime_ns = p->scx.dsq_vtime, forgiven_ns = lag_forgiven_ns(group, vtime_ns, weight);
-
-	if (forgiven_ns)
-		set_vtime(p, ek_add(vtime_ns, forgiven_ns));
-}
-
-/* Gives a task that is being enqueued its place in the order of its group. */
-static void place_enqueued(struct task_struct *p, const struct ek_group *group, bool wakes,
-			   u32 weight, u64 now_ns)
-{
-	if (wakes || p->scx.dsq_vtime == VTIME_UNSET)
-		place(p, group, now_ns);
-	else
-		forgive_lag(p, group, weight);
-}
-
-/* Whether a CPU would be forced idle rather than run a task, to repay a task on a sibling. */
-static bool is_refused_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu, u64 now_ns)
-{
-	if (!config.parts)
-		return false;
-	ek_update_siblings(cpu_id, now_ns);
-	return cpu->siblings.idle_from_level > 0 && is_refused(&cpu->siblings, class_of(p, now_ns));
-}
-
-/* The idle CPU that costs a waking task least by its level; -1: the kernel picks one. */
-static s32 idle_cpu_for_level(struct task_struct *p, s32 prev_cpu, u64 wake_flags)
-{
-	if (!(config.parts & EK_PART_PLACING) || p->nr_cpus_allowed == 1 || may_not_migrate(p) ||
-	    (wake_flags & kernel_enum(scx_wake_flags, SCX_WAKE_SYNC)))
-		return -1;
-
-	u64 now_ns = scx_bpf_now();
-	s32 cpu_id = is_even(now_ns) ? pick_idle_cpu(p, prev_cpu, now_ns) : -1;
-
-	if (cpu_id >= 0 && cpu_id != prev_cpu)
-		count(EK_PLACED);
-	return cpu_id;
-}
-
 SEC("struct_ops/ek_select_cpu")
 s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
-	s32 cpu_id = idle_cpu_for_level(p, prev_cpu, wake_flags);
+	s32 cpu_id = idle_cpu_for_class(p, prev_cpu, wake_flags);
 	bool is_idle = cpu_id >= 0;
 
+	/* The kernel would pick an idle CPU of a narrow core. */
+	if (!is_idle && config.specialization && class_of(p, scx_bpf_now()) == EK_TASK_WIDE)
+		return prev_cpu;
 	if (!is_idle)
 		cpu_id = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
 
@@ -173,9 +115,9 @@ void BPF_PROG(ek_enqueue, struct task_struct *p, u64 enq_flags)
 		preempt_one_cpu(p, number, cpu_id, false, now_ns);
 		return;
 	}
-	if (push(p, cpu, weight, enq_flags, now_ns))
-		return;
-	if (config.parts && dispatch_swapped(p, cpu_id, cpu, enq_flags))
+	if (push(p, cpu, weight, enq_flags, now_ns) ||
+	    (config.parts && dispatch_swapped(p, cpu_id, cpu, enq_flags)) ||
+	    dispatch_home(p, cpu_id, number, weight, enq_flags, now_ns))
 		return;
 	/* The CPU would idle now: the kick makes it dispatch again, unless idle is forced. */
 	if ((enq_flags & SCX_ENQ_LAST) && !cpu->forced_idle_since_ns)
@@ -233,7 +175,8 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 	 * A preemption that was requested before this task began does not end its slice: the
 	 * task was dispatched early on purpose, since it is starved or was pushed by a chain.
 	 */
-	if (heads.prev_runnable && prev && !cpu->runs_least && has_just_begun(cpu, scx_bpf_now())) {
+	if (heads.prev_runnable && prev && !cpu->runs_least && !must_leave(cpu, cache) &&
+	    has_just_begun(cpu, scx_bpf_now())) {
 		set_slice(prev, EK_SLICE_MIN_NS);
 		return;
 	}
@@ -243,6 +186,8 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 	if (cpu->took_starved)
 		return;
 	cpu->preempt_requested = false;
+	if (config.specialization)
+		ek_choose_kinds(cpu_id, heads.prev_runnable, scx_bpf_now());
 	if (!heads.prev_runnable && !cpu->has_pinned && has_one_dsq(cache)) {
 		/* No second task to compare the head with. */
 		if (scx_bpf_dsq_move_to_local(dsq_of(cpu->cache, 0, EK_GROUP_WHOLE))) {
@@ -256,13 +201,14 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 			return;
 		/* Another CPU dispatched the least head: any task is better than none. */
 		if (!heads.prev_runnable &&
-		    (dispatch_from(DSQ_CPU | (u32)cpu_id) || dispatch_any(cpu->cache)))
+		    (dispatch_from(DSQ_CPU | (u32)cpu_id) || dispatch_any(cpu->cache, cpu)))
 			return;
 	}
-	if (dispatch_starved(cpu->cache, cache) || dispatch_from_other_caches(cpu->cache))
+	if (dispatch_starved(cpu->cache, cache) || dispatch_from_other_caches(cpu))
 		return;
 	/* Another CPU dispatched the least task: the previous one stays until the next tick. */
-	if (heads.prev_runnable && prev)
+	if (heads.prev_runnable && prev &&
+	    !(config.specialization && goes_home(prev, cpu_id, cpu, cache, scx_bpf_now())))
 		set_slice(prev, EK_SLICE_MIN_NS);
 }
 
@@ -285,7 +231,9 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 	u64 now_ns = scx_bpf_now();
 
 	note_group_used(group_at(cpu, cache, cpu->group), now_ns);
-	if (dsq_is_empty(SCX_DSQ_LOCAL_ON | cpu_id)) {
+	if (specializes(now_ns))
+		ek_kick_idle_narrow(cpu_id, now_ns);
+	if (dsq_is_empty(SCX_DSQ_LOCAL_ON | cpu_id) && !must_leave(cpu, cache)) {
 		u32 level;
 
 		if (config.parts)
@@ -297,7 +245,8 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 		if (least_ns == VTIME_MAX)
 			return;
 		/* The price of the running task counts as well. */
-		least_ns = ek_sub(least_ns, price_ns(cpu, cpu->running_level));
+		least_ns = ek_sub(least_ns,
+				  class_price_ns(cpu, cache, cpu->running_class, cpu->group));
 		if (!is_ahead(cpu, least_ns, cpu->least_weight, now_ns))
 			return;
 	}
@@ -352,10 +301,10 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	/* Only a task of a higher scheduling class preempts before the slice ends. */
 	if (runnable && p->scx.slice > 0)
 		note_released(cpu_id, cpu);
-	if (config.parts) {
+	if (config.parts || config.specialization)
 		cpu->idle_since_ns = scx_bpf_now();
+	if (config.parts)
 		note_swap(p, cpu, runnable);
-	}
 }
 
 /*
@@ -390,6 +339,20 @@ bool BPF_PROG(ek_yield, struct task_struct *from, struct task_struct *to)
 
 /* --- Beginning and end --- */
 
+/* A forked task has the kind of its parent (D 6.3.2). */
+static void inherit_kind(struct task *task)
+{
+	const struct task *parent = bpf_task_storage_get(&tasks, bpf_get_current_task_btf(), 0, 0);
+
+	if (!parent)
+		return;
+	task->declared = parent->declared;
+	task->phase = parent->phase;
+	task->phase.ran_ns = 0;
+	task->learned = parent->learned;
+	task->wide_until_ns = parent->wide_until_ns;
+}
+
 SEC("struct_ops.s/ek_init_task")
 s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *args)
 {
@@ -398,6 +361,8 @@ s32 BPF_PROG(ek_init_task, struct task_struct *p, struct scx_init_task_args *arg
 	if (!task)
 		return -ENOMEM;
 	task->rule_level = EK_NAME_ASKED;
+	if (config.specialization && args->fork)
+		inherit_kind(task);
 	/* No task has this CPU time: the starvation timer has not seen the task yet. */
 	task->seen_exec_ns = EK_U64_MAX;
 	return 0;
@@ -451,8 +416,10 @@ void BPF_PROG(ek_cpu_online, s32 cpu_id)
 {
 	struct ek_cpu *cpu = cpu_of(cpu_id);
 
-	if (cpu)
-		cpu->going_offline = 0;
+	if (!cpu)
+		return;
+	cpu->going_offline = 0;
+	mark_stale(cpu->cache);
 }
 
 SEC("struct_ops/ek_cpu_offline")
@@ -464,6 +431,7 @@ void BPF_PROG(ek_cpu_offline, s32 cpu_id)
 	if (!cpu || !first)
 		return;
 	cpu->going_offline = 1;
+	mark_stale(cpu->cache);
 	/* Before the timer starts: its callback reads this after its own start of the timer. */
 	last_cpu_offline_ns = scx_bpf_now();
 	bpf_timer_start(&first->timer, OFFLINE_PERIOD_NS, 0);
@@ -511,6 +479,7 @@ s32 BPF_PROG(ek_init)
 		error = scx_bpf_create_dsq(DSQ_STARVED | (u32)i, -1);
 		if (error)
 			return error;
+		mark_stale(i);
 	}
 	bpf_for(i, 0, (int)config.cpus) {
 		error = scx_bpf_create_dsq(DSQ_CPU | (u32)i, -1);

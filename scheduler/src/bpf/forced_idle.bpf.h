@@ -203,7 +203,7 @@ static void deficit_begins(struct task_struct *p, struct task *task, u32 cpu_id,
 	if (task->runnable_since_ns)
 		ek_deficit_waited(&task->deficit, ek_sub(now_ns, task->runnable_since_ns));
 	task->runnable_since_ns = 0;
-	cpu->running_level = level;
+	cpu->running_class = level;
 	cpu->has_full_affinity = p->nr_cpus_allowed >= (int)config.cpus;
 	cpu->deficit = task->deficit;
 	cpu->gain_permille = task->gain_permille;

@@ -17,6 +17,7 @@
 #include <evenkeel/lag.h>
 #include <evenkeel/learned.h>
 #include <evenkeel/retired.h>
+#include <evenkeel/specialize.h>
 #include <evenkeel/time_lost.h>
 #include <evenkeel/users.h>
 
@@ -66,6 +67,16 @@ enum ek_part {
 	EK_PART_FORCED_SWITCH_OUT = 16,
 };
 
+/* What decides which cores are wide (<evenkeel/specialize.h>). */
+enum ek_specialization {
+	/* Cores and tasks have no kinds. */
+	EK_SPECIALIZATION_OFF,
+	/* Numbers of runnable tasks (D 6.2.2). */
+	EK_SPECIALIZATION_BY_LOAD,
+	/* Virtual times. */
+	EK_SPECIALIZATION_BY_LAG,
+};
+
 /* Registers that a saved state shows in use. */
 enum ek_width { EK_WIDTH_256, EK_WIDTH_512, EK_WIDTH_TILES, EK_WIDTHS_SHOWN };
 
@@ -82,7 +93,10 @@ struct ek_config {
 	u32 caches;
 	/* enum ek_mode; without compensation no sensor is read. */
 	u32 mode;
-	/* Classes of tasks, which have DSQs: one for each level that tasks may demand. */
+	/*
+	 * Classes of tasks, which have DSQs: one for each level that tasks may demand, or with
+	 * core specialization one for each enum ek_task_kind.
+	 */
 	u32 classes;
 	/* Bits of enum ek_sensor, and 1 << enum ek_event for those that the CPU has. */
 	u32 sensors;
@@ -98,7 +112,15 @@ struct ek_config {
 	u32 parts;
 	/* The speed of a hardware thread with a busy sibling, over its speed alone. */
 	u32 smt_share_permille;
-	u32 pad;
+	/* enum ek_specialization, and whether cores keep the kinds that the loader gave them. */
+	u32 specialization;
+	u32 has_fixed_cores;
+	/* A task is wide that is believed to demand this level or a higher one. */
+	u32 wide_level;
+	/* Whether a system call ends a wide phase, unless narrow phases are short. */
+	u32 ends_by_call;
+	/* Whether only declared tasks are narrow or wide, and not all tasks of users. */
+	u32 enrols_declared;
 };
 
 /* The result of a slice, and the inputs to recompute that result. */
@@ -154,8 +176,13 @@ struct ek_siblings {
 enum ek_group_number {
 	/* Tasks that may use every CPU of the cache. */
 	EK_GROUP_WHOLE,
-	/* Each number from here to EK_GROUP_MIXED is for one set of CPUs; our choice how many. */
+	/* Each number from here to EK_GROUP_MIXED or EK_GROUP_WIDE is for one set of CPUs. */
 	EK_GROUP_SETS,
+	/*
+	 * With core specialization, where virtual times do not decide which cores are wide: wide
+	 * tasks that may use every CPU of the cache, of which only wide cores run them.
+	 */
+	EK_GROUP_WIDE = 13,
 	/* Tasks whose set of CPUs found no free number: a CPU skips those that it may not run. */
 	EK_GROUP_MIXED = 14,
 	EK_GROUPS,
@@ -250,8 +277,8 @@ struct ek_cpu {
 	struct ek_decision decision;
 	struct ek_lost lost;
 	struct ek_siblings siblings;
-	/* Level of the running task, and whether that task may run on every CPU. */
-	u32 running_level;
+	/* Class of the running task, and whether that task may run on every CPU. */
+	u32 running_class;
 	u32 has_full_affinity;
 	/* When its slice began: the running task's deficit, and its speed-up alone on the core. */
 	struct ek_deficit deficit;
@@ -306,6 +333,9 @@ struct ek_cpu {
 	/* The running task was dispatched as the least, and not since it was starved. */
 	u32 runs_least;
 	struct ek_chain chain;
+	/* Whether its core is wide, and whether narrow tasks go first on it nevertheless. */
+	u32 is_wide;
+	u32 narrow_first;
 };
 
 struct ek_cache {
@@ -323,6 +353,24 @@ struct ek_cache {
 	struct ek_alone alone;
 	/* By number; the last is no group of a cache. */
 	struct ek_group groups[EK_GROUP_NUMBERS];
+	/* Its online cores by kind, and its runnable tasks when they were counted last. */
+	struct ek_kinds kinds;
+	/* Bits of the groups whose tasks may run on a wide core, and on a narrow core. */
+	u32 wide_groups;
+	u32 narrow_groups;
+	/* A CPU of a core that became wide, and of one that became narrow, lately. */
+	u32 wide_cpu;
+	u32 narrow_cpu;
+	/* When a core changed its kind last, and when tasks were counted for that. */
+	u64 cores_changed_ns;
+	u64 reviewed_ns;
+	/* Since when wide tasks have waited at each look; 0: none waited at the last one. */
+	u64 wide_waits_since_ns;
+	u64 looked_ns;
+	/* How often its cores were counted, and whether they have to be counted again. */
+	u64 recounts;
+	u32 is_stale;
+	u32 more_pad;
 };
 
 struct ek_package {
@@ -372,6 +420,11 @@ enum ek_counter {
 	EK_FORCED_SWITCH_OUTS,
 	EK_REENQUEUED,
 	EK_PUSHED,
+	EK_WIDE_PHASES,
+	EK_ENDED_BY_CALL,
+	EK_CORE_CHANGES,
+	EK_MISPLACED,
+	EK_MISPLACED_NS,
 	EK_COUNTERS,
 };
 
@@ -385,9 +438,9 @@ struct ek_end {
 	char dump[32768];
 };
 
-_Static_assert(sizeof(struct ek_config) == 640, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1288, "the loader writes this");
-_Static_assert(sizeof(struct ek_cache) == 832, "the loader writes this");
+_Static_assert(sizeof(struct ek_config) == 656, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1296, "the loader writes this");
+_Static_assert(sizeof(struct ek_cache) == 912, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");
 

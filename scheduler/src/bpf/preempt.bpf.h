@@ -5,7 +5,7 @@
 #ifndef EVENKEEL_PREEMPT_BPF_H
 #define EVENKEEL_PREEMPT_BPF_H
 
-#include "vtime.bpf.h"
+#include "siblings.bpf.h"
 
 /*
  * Preempts a task of the cache that is ahead of `p`, which is being enqueued: the nearest
@@ -20,8 +20,10 @@
  */
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
+	bool has_kind = specializes(now_ns);
 	u32 cpu_id = near, best = near, weight = weight_of(p);
-	u64 vtime_ns = p->scx.dsq_vtime, after_ns = ek_preempt_after_ns(weight), least_ns = 0;
+	u32 kind = has_kind ? class_of(p, now_ns) : EK_TASK_NARROW;
+	u64 after_ns = ek_preempt_after_ns(weight), least_ns = 0;
 
 	for (u32 i = 0; i < WAKE_SCAN_MAX; i++) {
 		const struct ek_cpu *cpu = cpu_of(cpu_id);
@@ -35,7 +37,11 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 
 			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
-			if ((at_once && cpu->runs_least) || ran_ns >= after_ns)
+			s32 rank = has_kind ? ek_compare_ranks(cpu_id, kind, number) : 0;
+			u64 vtime_ns = rank < 0 ? 0 : p->scx.dsq_vtime;
+
+			if ((rank < 0 && config.specialization == EK_SPECIALIZATION_BY_LOAD) ||
+			    (rank <= 0 && ((at_once && cpu->runs_least) || ran_ns >= after_ns)))
 				rate_ns = ek_preempt_rate_ns(cpu_id, number, vtime_ns, weight,
 							     now_ns);
 			if (rate_ns > least_ns) {
@@ -59,10 +65,12 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 static void kick_or_preempt(struct task_struct *p, u32 number, u32 cpu_id, bool at_once, u64 now_ns)
 {
 	s32 idle = scx_bpf_pick_idle_cpu(p->cpus_ptr, 0);
+	bool is_wide = specializes(now_ns) && class_of(p, now_ns) == EK_TASK_WIDE;
 
 	if (idle >= 0)
 		scx_bpf_kick_cpu(idle, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-	else
+	/* A narrow CPU that is kicked for a wide task may refuse it. */
+	if (idle < 0 || is_wide)
 		preempt_one_cpu(p, number, cpu_id, at_once, now_ns);
 }
 

@@ -9,29 +9,12 @@
 
 #include <evenkeel/mix.h>
 
-#include "task_class.bpf.h"
-#include "vtime.bpf.h"
+#include "specialize.bpf.h"
 
 /* Whether the additions of `even` to isolation can matter now. */
 static bool is_even(u64 now_ns)
 {
 	return config.parts && wide_anywhere_until_ns > now_ns;
-}
-
-static bool has_busy_sibling(u32 cpu_id, const struct ek_cpu *cpu)
-{
-	u32 sibling = cpu->next_sibling;
-
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
-		const struct ek_cpu *other = cpu_of(sibling);
-
-		if (!other)
-			break;
-		if (other->weight > 0)
-			return true;
-		sibling = other->next_sibling;
-	}
-	return false;
 }
 
 /*
@@ -74,7 +57,7 @@ static void read_siblings(u32 cpu_id, struct ek_cpu *cpu, struct ek_siblings *si
 			return;
 		if (other->weight > 0) {
 			u64 forced_idle_ns = wanted_forced_idle_ns(other);
-			u32 level = other->running_level;
+			u32 level = other->running_class;
 
 			siblings->lead = (siblings->lead || !siblings->runs) &&
 					 ek_alone_leads(&other->deficit);
@@ -136,15 +119,21 @@ static u64 price_ns(const struct ek_cpu *cpu, u32 level)
 
 /* --- Idle CPUs --- */
 
-/* The cost of a level on an idle CPU, to compare; EK_U32_MAX: forced idle for the level. */
-__noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u64 now_ns)
+/*
+ * The cost of a class on an idle CPU, to compare; EK_U32_MAX: forced idle for the level, or
+ * never for the kind.
+ */
+__noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u32 group, u64 now_ns)
 {
 	struct ek_cpu *cpu = cpu_of(cpu_id);
 	struct core *core = cpu ? core_of(cpu) : NULL;
+	struct ek_cache *cache = cpu ? cache_of(cpu->cache) : NULL;
 	struct ek_siblings siblings;
 
-	if (!core)
+	if (!core || !cache)
 		return EK_U32_MAX;
+	if (config.specialization)
+		return kind_idle_cost(cpu_id, cpu, cache, level, group);
 	read_siblings(cpu_id, cpu, &siblings);
 	if ((config.parts & EK_PART_REPAYMENT) && is_refused(&siblings, level))
 		return EK_U32_MAX;
@@ -163,11 +152,11 @@ __noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u64 now_ns)
 					 config.smt_share_permille);
 }
 
-/* Claims the idle CPU of the cache that costs a waking task least; -1: none. */
-static s32 pick_idle_cpu(struct task_struct *p, u32 near, u64 now_ns)
+/* The idle CPU of the cache that costs a task of a group least, and below a limit; -1: none. */
+static s32 find_idle_cpu(struct task_struct *p, u32 near, u32 group, u32 limit, u64 now_ns)
 {
 	const struct cpumask *idle = scx_bpf_get_idle_cpumask();
-	u32 cpu_id = near, least = EK_U32_MAX, level = class_of(p, now_ns);
+	u32 cpu_id = near, least = limit, level = class_of(p, now_ns);
 	s32 found = -1;
 	int i;
 
@@ -179,7 +168,7 @@ static s32 pick_idle_cpu(struct task_struct *p, u32 near, u64 now_ns)
 				break;
 			if (bpf_cpumask_test_cpu(cpu_id, idle) &&
 			    bpf_cpumask_test_cpu(cpu_id, p->cpus_ptr)) {
-				u32 cost = ek_idle_cost(cpu_id, level, now_ns);
+				u32 cost = ek_idle_cost(cpu_id, level, group, now_ns);
 
 				if (cost < least) {
 					least = cost;
@@ -194,9 +183,29 @@ static s32 pick_idle_cpu(struct task_struct *p, u32 near, u64 now_ns)
 		}
 	}
 	scx_bpf_put_idle_cpumask(idle);
-	if (found >= 0 && scx_bpf_test_and_clear_cpu_idle(found))
-		return found;
-	return -1;
+	return found;
+}
+
+/* Claims that CPU, at any cost. */
+static s32 pick_idle_cpu(struct task_struct *p, u32 near, u32 group, u64 now_ns)
+{
+	s32 found = find_idle_cpu(p, near, group, EK_U32_MAX, now_ns);
+
+	return found >= 0 && scx_bpf_test_and_clear_cpu_idle(found) ? found : -1;
+}
+
+/* Where a task that last ran on a CPU looks for another one: near it, or at cores of its kind. */
+static u32 near_home(const struct ek_cpu *cpu, u32 cpu_id, u32 kind)
+{
+	const struct ek_cache *cache = cache_of(cpu->cache);
+
+	if (!cache)
+		return cpu_id;
+	if (kind == EK_TASK_WIDE && !cpu->is_wide && cache->kinds.wide_cores > 0)
+		return cache->wide_cpu;
+	if (kind == EK_TASK_NARROW && cpu->is_wide && cache->kinds.narrow_cores > 0)
+		return cache->narrow_cpu;
+	return cpu_id;
 }
 
 /* --- Swaps --- */
@@ -222,14 +231,14 @@ __noinline u32 ek_swap_gain(u32 cpu_id, u32 to, u64 now_ns)
 		return 0;
 	read_siblings(to, other, &siblings);
 
-	u32 level = cpu->running_level, here = cpu->siblings.level;
+	u32 level = cpu->running_class, here = cpu->siblings.level;
 	u32 before = loss_permille(cpu, level, here);
 	u32 after = siblings.runs ? loss_permille(cpu, level, siblings.level) : 0;
 
 	if (runs) {
-		before += siblings.runs ? loss_permille(cpu, other->running_level, siblings.level) :
+		before += siblings.runs ? loss_permille(cpu, other->running_class, siblings.level) :
 					  0;
-		after += loss_permille(cpu, other->running_level, here);
+		after += loss_permille(cpu, other->running_class, here);
 	}
 	return ek_mix_swaps(before, after) ? before - after : 0;
 }
@@ -237,7 +246,7 @@ __noinline u32 ek_swap_gain(u32 cpu_id, u32 to, u64 now_ns)
 /* Whether the task that loses speed beside the levels on the siblings of a CPU leads. */
 static bool loser_leads(const struct ek_cpu *cpu)
 {
-	return cpu->running_level < cpu->siblings.level ? ek_alone_leads(&cpu->deficit) :
+	return cpu->running_class < cpu->siblings.level ? ek_alone_leads(&cpu->deficit) :
 							  cpu->siblings.lead;
 }
 
@@ -252,7 +261,7 @@ static bool starts_swap(struct task_struct *p, u32 cpu_id, struct ek_cpu *cpu, u
 	int i;
 
 	if (!(config.parts & EK_PART_SWAPS) || !cpu->siblings.runs ||
-	    cpu->siblings.level == cpu->running_level || loser_leads(cpu) || !core ||
+	    cpu->siblings.level == cpu->running_class || loser_leads(cpu) || !core ||
 	    core->no_swap_until_ns > now_ns || may_not_migrate(p))
 		return false;
 	bpf_for(i, 1, CPU_SCAN_MAX) {

@@ -79,15 +79,6 @@ __noinline int ek_refresh_mark(u32 cache_id, u32 task_class, u32 group, u64 now_
 	return 0;
 }
 
-static bool is_online(u32 cpu_id)
-{
-	const struct cpumask *online = scx_bpf_get_online_cpumask();
-	bool is = bpf_cpumask_test_cpu(cpu_id, online);
-
-	scx_bpf_put_cpumask(online);
-	return is;
-}
-
 /* Moves tasks of a class with an affinity mask to the local DSQ of their last CPU. */
 static __noinline int drain_class(u32 cpu_id, u32 cache, u32 task_class, u64 now_ns)
 {

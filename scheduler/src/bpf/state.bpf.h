@@ -6,6 +6,8 @@
 #ifndef EVENKEEL_STATE_BPF_H
 #define EVENKEEL_STATE_BPF_H
 
+#include <evenkeel/wide_phase.h>
+
 #include "kernel.h"
 #include "interface.h"
 
@@ -103,7 +105,8 @@ struct task {
 	u32 refused_by;
 	/* The level that counted instructions of its last slice showed. */
 	u32 counted_level;
-	u32 pad;
+	/* One more than the enum ek_task_kind that was declared for the task; 0: none was. */
+	u32 declared;
 	/* Level of the rule for its name, or EK_NAME_UNRULED or EK_NAME_ASKED. */
 	u32 rule_level;
 	/* The affinity group of its virtual time, and the cache or the CPU of the group. */
@@ -112,6 +115,10 @@ struct task {
 	u32 cpu;
 	/* Hash of the CPUs of the cache that the task may use. */
 	u64 cpus_hash;
+	/* Its wide phase; kept where system calls end such phases. */
+	struct ek_wide_phase phase;
+	/* How long its last slice was on a narrow core. */
+	u64 narrow_core_ns;
 };
 
 /* A physical core; `belief` is only kept where no counter shows the levels. */
@@ -120,6 +127,8 @@ struct core {
 	u32 pad;
 	/* When the core was last counted as active. */
 	u64 counted_ns;
+	/* The last count of the cores of its cache that had the core. */
+	u64 recount;
 	struct ek_belief belief;
 	struct ek_users users;
 	/* No task of the core is swapped until then. */
@@ -134,6 +143,14 @@ struct {
 	__type(key, int);
 	__type(value, struct task);
 } tasks SEC(".maps");
+
+/* What the loader declared for a task before its exec: `declared` of the task. */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, u32);
+} declarations SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -184,6 +201,12 @@ struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 16);
 } names_asked SEC(".maps");
+
+/* A cache number whenever a core of the cache changed its kind. */
+struct {
+	__uint(type, BPF_MAP_TYPE_RINGBUF);
+	__uint(max_entries, 1 << 12);
+} cores_changed SEC(".maps");
 
 /* A decision for each slice, where the loader wants them. */
 struct {
@@ -254,11 +277,45 @@ static struct ek_cache *cache_of(u32 cache)
 	return bpf_map_lookup_elem(&caches, &cache);
 }
 
+/* The cores of a cache have to be counted again, by kind. */
+static void mark_stale(u32 cache_id)
+{
+	struct ek_cache *cache = cache_of(cache_id);
+
+	if (cache && config.specialization)
+		cache->is_stale = true;
+}
+
 static struct core *core_of(const struct ek_cpu *cpu)
 {
 	u32 core = cpu->core;
 
 	return bpf_map_lookup_elem(&cores, &core);
+}
+
+static bool is_online(u32 cpu_id)
+{
+	const struct cpumask *online = scx_bpf_get_online_cpumask();
+	bool is = bpf_cpumask_test_cpu(cpu_id, online);
+
+	scx_bpf_put_cpumask(online);
+	return is;
+}
+
+static bool has_busy_sibling(u32 cpu_id, const struct ek_cpu *cpu)
+{
+	u32 sibling = cpu->next_sibling;
+
+	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
+		const struct ek_cpu *other = cpu_of(sibling);
+
+		if (!other)
+			break;
+		if (other->weight > 0)
+			return true;
+		sibling = other->next_sibling;
+	}
+	return false;
 }
 
 static u64 dsq_of(u32 cache, u32 task_class, u32 group)

@@ -3,7 +3,8 @@
  * Which class does a task have, by counters, saved registers and rules?
  *
  * Evidence is precise and rare, so the scheduler learns from each piece and forgets
- * again (evenkeel/learned.h). A rule for a task's name overrides evidence.
+ * again (evenkeel/learned.h). A rule for a task's name overrides evidence. The class is the
+ * level that the task is believed to demand, or with core specialization its kind.
  */
 #ifndef EVENKEEL_TASK_CLASS_BPF_H
 #define EVENKEEL_TASK_CLASS_BPF_H
@@ -119,6 +120,26 @@ static bool class_matters(u64 now_ns)
 	return (config.sensors & reading) || wide_anywhere_until_ns > now_ns;
 }
 
+/* Whether a task is in a wide phase, as far as evidence and rules show. */
+static bool is_in_wide_phase(const struct task *task, u64 now_ns)
+{
+	if (level_of(task, now_ns) < config.wide_level)
+		return false;
+	return !config.ends_by_call || task->rule_level < EK_LEVELS_MAX || task->phase.is_wide;
+}
+
+/* The kind of a task (enum ek_task_kind), with core specialization. */
+static u32 kind_of(const struct task_struct *p, const struct task *task, u64 now_ns)
+{
+	if ((p->flags & PF_KTHREAD) || task->declared == EK_TASK_DEFAULT + 1)
+		return EK_TASK_DEFAULT;
+	if (task->declared == EK_TASK_WIDE + 1)
+		return EK_TASK_WIDE;
+	if (config.enrols_declared && !task->declared)
+		return EK_TASK_DEFAULT;
+	return is_in_wide_phase(task, now_ns) ? EK_TASK_WIDE : EK_TASK_NARROW;
+}
+
 static u32 class_of(struct task_struct *p, u64 now_ns)
 {
 	u32 classes = config.classes;
@@ -128,7 +149,11 @@ static u32 class_of(struct task_struct *p, u64 now_ns)
 
 	struct task *task = task_of(p);
 
-	return task ? ek_min(level_of(task, now_ns), classes - 1) : 0;
+	if (!task)
+		return 0;
+	if (config.specialization)
+		return kind_of(p, task, now_ns);
+	return ek_min(level_of(task, now_ns), classes - 1);
 }
 
 /* A task showed that it demands a level: believed for `for_ns`. */
@@ -141,6 +166,10 @@ static void learn(struct task *task, u32 level, u64 for_ns, u64 now_ns)
 	count(EK_EVIDENCE);
 	ek_learn_for(&task->learned, level, for_ns, now_ns);
 	extend_wide_until(until_ns);
+	if (config.specialization && level >= config.wide_level && !task->phase.is_wide) {
+		count(EK_WIDE_PHASES);
+		ek_wide_phase_begins(&task->phase);
+	}
 	if (task->rule_level >= EK_LEVELS_MAX)
 		task->wide_until_ns = ek_max(task->wide_until_ns, until_ns);
 }
@@ -298,14 +327,28 @@ static void look_up_rule(struct task_struct *p, struct task *task)
 		task->wide_until_ns = task->rule_level > 0 ? EK_U64_MAX : 0;
 }
 
-/* The name of a task changes, by exec or prctl(2): the rule is looked up again. */
+/*
+ * The name of a task changes, by exec or prctl(2): the rule is looked up again, and what
+ * was declared for the task holds from now on.
+ */
 SEC("tp_btf/task_rename")
 int ek_renamed(u64 *ctx)
 {
-	struct task *task = bpf_task_storage_get(&tasks, (struct task_struct *)ctx[0], 0, 0);
+	struct task_struct *p = (struct task_struct *)ctx[0];
+	struct task *task = bpf_task_storage_get(&tasks, p, 0, 0);
 
-	if (task)
-		task->rule_level = EK_NAME_ASKED;
+	if (!task)
+		return 0;
+	task->rule_level = EK_NAME_ASKED;
+	if (config.specialization) {
+		const u32 *declared = bpf_task_storage_get(&declarations, p, 0, 0);
+
+		if (declared)
+			task->declared = *declared;
+		/* Such a task is wide without evidence, and classes matter while it lives. */
+		if (task->declared == EK_TASK_WIDE + 1)
+			extend_wide_until(EK_U64_MAX);
+	}
 	return 0;
 }
 

@@ -3,7 +3,7 @@
 . loader.sh
 
 export VERIFIER_SAYS="$PWD/said"
-for mode in fair fair-relative fair-isolation even; do
+for mode in fair fair-relative fair-isolation even specialize fair-specialize; do
     echo "mode $mode" >> said
     LD_PRELOAD=/run/result/bin/verifier.so \
         scx_evenkeel --mode $mode --cpu xeon-gold-6130 --for 1s > loader 2>&1 || {

@@ -5,7 +5,7 @@ use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_e
 use crate::machine::{Habit, Machine, Order, SPINS};
 
 pub fn fair(topology: &Topology, config: &Config, faults: Faults) -> Host {
-    load_evenkeel(&evenkeel(config, topology), topology.clone(), faults).unwrap()
+    load_evenkeel(&evenkeel(config, topology), config, topology.clone(), faults).unwrap()
 }
 
 fn machine(topology: &Topology) -> Machine {

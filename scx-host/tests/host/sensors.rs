@@ -27,7 +27,7 @@ fn host_of(
     let topology = Topology::regular(1, 1, 1);
     let config = Config { compensation, emits_decisions: true, ..Config::default() };
     let object = evenkeel(&config, &topology);
-    let mut host = load_evenkeel(&object, topology, Faults::default()).unwrap();
+    let mut host = load_evenkeel(&object, &config, topology, Faults::default()).unwrap();
     for (name, process) in ["first", "second"].into_iter().zip(process) {
         let spec = TaskSpec { name: name.into(), process, ..TaskSpec::default() };
         let task = host.add_task(&spec, true).unwrap();

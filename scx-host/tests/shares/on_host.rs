@@ -20,7 +20,7 @@ impl Configuration {
         let compensation = compensation(self.mode);
         let config = Config { watchdog_ms: WATCHDOG_MS, compensation, ..Config::default() };
         let object = evenkeel(&config, &topology);
-        let host = load_evenkeel(&object, topology, Faults::default())
+        let host = load_evenkeel(&object, &config, topology, Faults::default())
             .map_err(|error| error.to_string())?;
         let mut machine = Machine::new(host, self.cpus);
         machine.step_ns = TICK_NS;

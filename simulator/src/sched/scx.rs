@@ -10,6 +10,8 @@ use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_e
 
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
+use crate::outcome::SpecializationCounts;
+use crate::sched::scx_kinds::Kinds;
 use crate::sched::scx_sense::{self, Sense};
 use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
@@ -36,6 +38,8 @@ pub(crate) struct Scx {
     watch_ns: u64,
     refused: Option<String>,
     sense: Sense,
+    /// With core specialization.
+    kinds: Option<Kinds>,
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -58,9 +62,12 @@ impl Scx {
         let object = evenkeel(&config, &topology);
         let sense = Sense::new(world, &object, config.compensation.as_ref())
             .map_err(|error| SimError::Machine(error.to_string()))?;
-        let mut host = load_evenkeel(&object, topology, Faults::default())
+        let mut host = load_evenkeel(&object, &config, topology, Faults::default())
             .map_err(|error| SimError::Machine(error.to_string()))?;
         sense.open(&mut host, world);
+        let is_specialized =
+            matches!(mode, KernelMode::Specialize(_) | KernelMode::FairSpecialize(_));
+        let kinds = is_specialized.then(|| Kinds::new(&host, world.topology));
         let spec = |(index, thread): (usize, &scenarios::Thread)| {
             let task = &world.tasks[index];
             let cpus: Vec<usize> = world.affinities.masks[task.mask].iter().collect();
@@ -82,6 +89,7 @@ impl Scx {
             specs,
             has_rules,
             sense,
+            kinds,
             number: vec![None; world.tasks.len()],
             task: Vec::new(),
             ending: None,
@@ -173,6 +181,9 @@ impl Scheduler for Scx {
         if let Some(prev) = prev.filter(|_| !choice.is_kept) {
             self.sense.left(&mut self.host, cpu, prev);
         }
+        if let Some(kinds) = &mut self.kinds {
+            kinds.note(&mut self.host, world.now_ns);
+        }
         if let Some(number) = self.ending.take() {
             self.host.remove_task(number);
         }
@@ -194,6 +205,10 @@ impl Scheduler for Scx {
         let culprit = culprit.map(|number| self.task[number]);
         let charged = Charged { culprit, ..decided.charged };
         Some(Decided { victim: self.task[decided.victim], charged, ..decided })
+    }
+
+    fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
+        self.kinds.as_ref().map(|kinds| kinds.counts(&self.host, now_ns))
     }
 
     fn timer_ns(&self) -> Option<u64> {

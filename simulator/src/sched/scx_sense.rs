@@ -4,11 +4,11 @@
 //! left; names are looked up before the run. The source derives classes and levels itself.
 
 use scx_host::{
-    Compensation as Compensates, Counted, EVENTS, HardwareEvent, Host, Object, ObjectError, Part,
-    Sensor,
+    Compensation as Compensates, CoreRule, Counted, EVENTS, HardwareEvent, Host, Object,
+    ObjectError, Part, Sensor,
 };
 
-use crate::config::{EvenParts, KernelMode, SensorSet};
+use crate::config::{EvenParts, KernelMode, SensorSet, Specialization};
 use crate::error::SimError;
 use crate::sched::{Charged, Decided};
 use crate::sensors::{Observed, lacks_sensors};
@@ -46,11 +46,17 @@ pub(super) fn compensation(
     world: &World,
     mode: KernelMode,
 ) -> Result<Option<Compensates>, SimError> {
-    let (mode, parts) = match mode {
+    let (mode, parts, specialization) = match mode {
         KernelMode::Fair => return Ok(None),
-        KernelMode::Relative => (policy::Mode::Relative, Vec::new()),
-        KernelMode::Isolation => (policy::Mode::Isolation, Vec::new()),
-        KernelMode::Even(parts) => (policy::Mode::Isolation, parts_of(parts)),
+        KernelMode::Relative => (policy::Mode::Relative, Vec::new(), None),
+        KernelMode::Isolation => (policy::Mode::Isolation, Vec::new(), None),
+        KernelMode::Even(parts) => (policy::Mode::Isolation, parts_of(parts), None),
+        KernelMode::Specialize(settings) => {
+            (policy::Mode::None, Vec::new(), Some(kinds(world, CoreRule::Load, settings)))
+        }
+        KernelMode::FairSpecialize(settings) => {
+            (policy::Mode::Isolation, Vec::new(), Some(kinds(world, CoreRule::Lag, settings)))
+        }
     };
     let (sensors, events): (&[Sensor], &[HardwareEvent]) = match world.config.sensors {
         SensorSet::D7 => (
@@ -83,6 +89,7 @@ pub(super) fn compensation(
     }
     let mut compensates = Compensates::on(world.model, mode, sensors, events);
     compensates.parts = parts;
+    compensates.specialization = specialization;
     compensates.turbo = world.believed_turbo.clone();
     compensates.smt_share_permille = world.config.believed_smt_share_permille;
     if let Some(cores) = world.turbo_cores {
@@ -92,6 +99,18 @@ pub(super) fn compensation(
         turbo.rows = 1;
     }
     Ok(Some(compensates))
+}
+
+/// Kinds of cores and tasks as the loader sets them by default: the host has no tracepoint of
+/// system calls, so that a phase ends when it is no longer believed.
+fn kinds(world: &World, rule: CoreRule, settings: Specialization) -> scx_host::Specialization {
+    let packages = world.topology.packages as u32;
+    scx_host::Specialization {
+        rule,
+        wide_cores: settings.wide_cores.map(|cores| cores.div_ceil(packages)),
+        ends_by_call: false,
+        enrols_declared: false,
+    }
 }
 
 fn parts_of(even: EvenParts) -> Vec<Part> {
