@@ -25,16 +25,7 @@ const SOCKET: &str = "/run/evenkeel/declare";
 const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
-#[command(
-    long_about = "Starts a command as a task of a class, for core specialization.
-
-scx_evenkeel --mode specialize and --mode fair-specialize run tasks with 512-bit instructions on \
-                  some cores alone. They see such instructions after the fact; a declared class \
-                  holds from the beginning, for the command and its children, until they end. A \
-                  process declares for itself alone. Classes restrict the command and not other \
-                  tasks, but for `default`, which only root may declare.",
-    after_help = EXAMPLES
-)]
+#[command(after_help = EXAMPLES)]
 pub struct Args {
     /// The class of the command.
     #[arg(long, value_enum)]

@@ -79,6 +79,10 @@ enum Verb {
     /// Real victims and culprits on this machine, beside the model's prediction.
     Trial(trial::Args),
     /// Starts a command as a task of a class, for core specialization.
+    ///
+    /// scx_evenkeel --mode specialize and --mode fair-specialize run tasks with 512-bit
+    /// instructions on some cores alone. They see such instructions after the fact; a declared
+    /// class holds from the beginning, for the command and its children, until they end.
     Exec(exec::Args),
     /// Manual pages and completions.
     Generate(generate::Args),

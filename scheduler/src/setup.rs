@@ -130,8 +130,8 @@ fn refuse_kinds(args: &Args, mode: Mode) -> Result<()> {
         let most = interface::wide_cores_max(&topology);
         if wanted > most {
             bail!(
-                "--wide-cores {wanted}: each last-level cache of this machine has a narrow core, \
-                 so that at most {most} of one are wide"
+                "--wide-cores {wanted}: one core of each last-level cache stays narrow, so that \
+                 at most {most} may be wide on this machine"
             );
         }
     }
