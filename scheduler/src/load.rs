@@ -137,9 +137,7 @@ impl Running {
     /// Never: an open ring buffer has a file.
     #[must_use]
     pub fn asks(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring buffer owns the file and lives as long as `self`, which the result
-        // borrows.
-        unsafe { BorrowedFd::borrow_raw(self.asked.0.epoll_fd()) }
+        file(&self.asked.0)
     }
 
     /// The names whose level was requested since the last call.
@@ -147,9 +145,8 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn asked(&self) -> Result<Vec<Names>, LoadError> {
-        let (buffer, records) = &self.asked;
-        buffer.consume().map_err(refused("reading which names are asked for"))?;
-        Ok(records.take().iter().filter_map(|bytes| Names::parse(bytes)).collect())
+        let records = taken(&self.asked, "reading which names are asked for")?;
+        Ok(records.iter().filter_map(|bytes| Names::parse(bytes)).collect())
     }
 
     /// Passes the level of a name to the BPF program.
@@ -167,17 +164,13 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn decisions(&self) -> Result<Vec<Vec<u8>>, LoadError> {
-        let (buffer, records) = &self.decisions;
-        buffer.consume().map_err(refused("reading decisions"))?;
-        Ok(records.take())
+        taken(&self.decisions, "reading decisions")
     }
 
     /// A file that is readable when a core has changed its kind.
     #[must_use]
     pub fn changes(&self) -> BorrowedFd<'_> {
-        // SAFETY: the ring buffer owns the file and lives as long as `self`, which the result
-        // borrows.
-        unsafe { BorrowedFd::borrow_raw(self.cores_changed.0.epoll_fd()) }
+        file(&self.cores_changed.0)
     }
 
     /// Whether a core has changed its kind since the last call.
@@ -185,9 +178,7 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn has_changed_cores(&self) -> Result<bool, LoadError> {
-        let (buffer, records) = &self.cores_changed;
-        buffer.consume().map_err(refused("reading which cores changed"))?;
-        Ok(!records.take().is_empty())
+        Ok(!taken(&self.cores_changed, "reading which cores changed")?.is_empty())
     }
 
     /// The CPUs whose cores are wide now.
@@ -343,6 +334,22 @@ fn ring(object: &Object, name: &str) -> Result<(RingBuffer<'static>, Records), L
     let map = map(object, name);
     builder.add(&map, take).map_err(&refused)?;
     Ok((builder.build().map_err(refused)?, records))
+}
+
+/// The file that is readable when a ring buffer has records.
+fn file<'a>(buffer: &'a RingBuffer<'static>) -> BorrowedFd<'a> {
+    // SAFETY: the ring buffer owns the file and lives as long as the borrow of the result.
+    unsafe { BorrowedFd::borrow_raw(buffer.epoll_fd()) }
+}
+
+/// Takes the records of a ring buffer since the last call.
+fn taken(
+    ring: &(RingBuffer<'static>, Records),
+    doing: &'static str,
+) -> Result<Vec<Vec<u8>>, LoadError> {
+    let (buffer, records) = ring;
+    buffer.consume().map_err(refused(doing))?;
+    Ok(records.take())
 }
 
 /// Attaches the tracepoints before the operations, so that no task is renamed unnoticed while the
