@@ -11,6 +11,8 @@ CARGO_TARGET_DIR ?= target
 EVENKEEL = $(CARGO_TARGET_DIR)/release/evenkeel
 SCX_EVENKEEL = $(CARGO_TARGET_DIR)/release/scx_evenkeel
 DEMO = $(CARGO_TARGET_DIR)/demo/evenkeel
+# The last avoids losses, by core specialization; those before it give time back, or do nothing.
+DEMO_SCHEDULERS = cfs,eevdf,muqss,fair,fair-relative,fair-isolation,even,fair-specialize
 
 .PHONY: help
 help:
@@ -30,7 +32,8 @@ demo:
 	@scripts/setup.sh demo
 	@cargo build --profile demo --no-default-features --locked -p evenkeel
 	@mkdir -p out
-	@$(DEMO) compare parsec-x265-builds --page out/demo.html --json out/demo.json
+	@$(DEMO) compare parsec-x265-builds --scheduler $(DEMO_SCHEDULERS) \
+		--page out/demo.html --json out/demo.json
 
 .PHONY: evidence
 evidence:

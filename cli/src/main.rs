@@ -1,5 +1,6 @@
 //! The `evenkeel` command.
 
+mod advise;
 mod characterize;
 mod compare;
 mod cpu;
@@ -78,6 +79,8 @@ enum Verb {
     Doctor(doctor::Args),
     /// Real victims and culprits on this machine, beside the model's prediction.
     Trial(trial::Args),
+    /// Does core specialization pay, on this machine or in a simulation?
+    Advise(advise::Args),
     /// Starts a command as a task of a class, for core specialization.
     ///
     /// scx_evenkeel --mode specialize and --mode fair-specialize run tasks with 512-bit
@@ -111,7 +114,7 @@ fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::E
 /// Whether the verb is one with `--set`.
 fn has_settings(words: &[OsString]) -> bool {
     let verb = words.get(1).map(|verb| verb.as_encoded_bytes());
-    matches!(verb, Some(b"compare" | b"mixes" | b"simulate"))
+    matches!(verb, Some(b"advise" | b"compare" | b"mixes" | b"simulate"))
 }
 
 /// The words, where `--option -1s` is one: `--option=-1s`.
@@ -157,6 +160,7 @@ fn main() -> ExitCode {
         Verb::Doctor(args) => doctor::run(args),
         Verb::Trace(args) => trace_verbs::run(args),
         Verb::Trial(args) => trial::run(&args),
+        Verb::Advise(args) => advise::run(&args),
         Verb::Exec(args) => exec::run(&args),
         Verb::Generate(args) => generate::run(args),
     };

@@ -12,6 +12,9 @@ const IN_USE: [&str; 3] = ["eevdf", "cfs", "muqss"];
 /// Schedulers that leave least, the newest first.
 pub(crate) const OURS: [&str; 2] = ["even", "fair-isolation"];
 
+/// Schedulers that avoid losses instead, by core specialization.
+const AVOIDING: [&str; 2] = ["fair-specialize", "specialize"];
+
 /// The finding for one background: the baseline scheduler and the best other one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Finding<'a> {
@@ -73,8 +76,9 @@ pub fn baseline_scheduler(comparison: &Comparison) -> Option<&str> {
 
 /// The answer: a sentence a background, then the verdicts on published figures and claims.
 pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
+    let findings = findings(comparison);
     let mut sentences: Vec<String> =
-        findings(comparison).iter().map(|finding| sentence(comparison, finding)).collect();
+        findings.iter().map(|finding| sentence(comparison, finding)).collect();
     if let (Some(busy), Some(first)) = (&comparison.busy_package, sentences.first_mut()) {
         *first += &format!(
             " On a package whose {} cores are all busy it is {} under {}.",
@@ -83,6 +87,7 @@ pub(crate) fn sentences(comparison: &Comparison) -> Vec<String> {
             clean(&busy.scheduler)
         );
     }
+    sentences.extend(findings.iter().find_map(|finding| avoided(comparison, finding)));
     sentences.extend(published(comparison));
     sentences.extend(comparison.claims.iter().filter_map(claim));
     sentences.extend(not_run(comparison));
@@ -145,6 +150,33 @@ fn sentence(comparison: &Comparison, finding: &Finding) -> String {
         None => text.push('.'),
     }
     text
+}
+
+/// What is lost under a scheduler that avoids losses, beside one that gives time back.
+fn avoided(comparison: &Comparison, finding: &Finding) -> Option<String> {
+    let background = &finding.baseline.background;
+    let of = |name: &&str| {
+        comparison.compared().find(|run| run.scheduler == *name && run.background == *background)
+    };
+    let avoiding = AVOIDING.iter().find_map(of)?;
+    let lost = |run: &Run| run.remote_avx_overhead_pct;
+    let is_avoided = lost(avoiding) < lost(finding.baseline) / 2.0;
+    let best = finding.best.filter(|best| best.scheduler != avoiding.scheduler);
+    let giving_back = best.map(|best| {
+        let scheduler = clean(&best.scheduler);
+        format!(", {} under {scheduler}, which gives time back", percent(lost(best)))
+    });
+    is_avoided.then(|| {
+        format!(
+            "Lowered clocks cost the other programs {} of their CPU time under {}{}, and {} under \
+             {}, which confines 512-bit code to some cores.",
+            percent(lost(finding.baseline)),
+            clean(&finding.baseline.scheduler),
+            giving_back.unwrap_or_default(),
+            percent(lost(avoiding)),
+            clean(&avoiding.scheduler)
+        )
+    })
 }
 
 const NOTHING_TO_GIVE: &str =

@@ -222,6 +222,19 @@ impl Running {
         written.map_err(refused("telling which counters are given up"))
     }
 
+    /// Switches core specialization off, or on again.
+    ///
+    /// # Errors
+    /// [`LoadError`].
+    pub fn switch_specialization(&self, is_on: bool) -> Result<(), LoadError> {
+        let written = map(&self.object, ".data.specialization").update(
+            &0u32.to_ne_bytes(),
+            &u32::from(!is_on).to_ne_bytes(),
+            MapFlags::ANY,
+        );
+        written.map_err(refused("switching core specialization"))
+    }
+
     /// The values of all counters, summed over the CPUs, in the order of [`Counter`].
     ///
     /// # Errors

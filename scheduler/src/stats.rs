@@ -27,6 +27,8 @@ pub struct Snapshot {
     pub given_up: Vec<&'static str>,
     /// The CPUs of wide cores, as a list; empty without core specialization.
     pub wide_cpus: String,
+    /// Whether a program switched core specialization off for now.
+    pub is_switched_off: bool,
 }
 
 impl Snapshot {
@@ -68,12 +70,17 @@ pub struct About {
 }
 
 /// Fields besides the counters: name, type and description.
-const FIELDS: [(&str, &str, &str); 6] = [
+const FIELDS: [(&str, &str, &str); 7] = [
     ("seconds", "float", "Time since the scheduler was loaded."),
     ("mode", "string", "What is done about time lost."),
     ("sensors", "string", "What tells classes and frequencies."),
     ("cpus", "u64", "CPUs of the machine."),
     ("wide_cpus", "string", "CPUs of the cores that run 512-bit code, under core specialization."),
+    (
+        "specialization_off",
+        "bool",
+        "Whether a program switched core specialization off for as long as it is connected.",
+    ),
     (
         "refunded_percent",
         "float",
@@ -95,6 +102,7 @@ pub fn report(about: &About, now: &Snapshot, before: &Snapshot) -> Value {
         ("sensors".to_owned(), json!(about.sensors)),
         ("cpus".to_owned(), json!(about.cpus)),
         ("wide_cpus".to_owned(), json!(now.wide_cpus)),
+        ("specialization_off".to_owned(), json!(now.is_switched_off)),
         ("refunded_percent".to_owned(), json!(now.refunded_percent(before, about.cpus))),
         ("given_up".to_owned(), json!(now.given_up)),
         ("per_second".to_owned(), rates.into()),
@@ -149,6 +157,9 @@ pub fn line(now: &Snapshot, before: &Snapshot, cpus: usize) -> String {
     if !now.wide_cpus.is_empty() {
         let _ = write!(line, "  wide CPUs {}", now.wide_cpus);
     }
+    if now.is_switched_off {
+        line += "  specialization off";
+    }
     if !now.given_up.is_empty() {
         let _ = write!(line, "  given up {}", now.given_up.join(" "));
     }
@@ -172,7 +183,9 @@ pub fn table(report: &Value, width: usize) -> Option<String> {
     }
     let wide_cpus = text("wide_cpus")?;
     if !wide_cpus.is_empty() {
-        let _ = writeln!(table, "CPUs for 512-bit code: {wide_cpus}");
+        let is_off = report.get("specialization_off")?.as_bool()?;
+        let off = if is_off { ", switched off for now" } else { "" };
+        let _ = writeln!(table, "CPUs for 512-bit code: {wide_cpus}{off}");
     }
     let _ = writeln!(table, "given back: {:.2} % of the time", number("refunded_percent")?);
     for name in report.get("given_up")?.as_array()?.iter().filter_map(Value::as_str) {

@@ -48,6 +48,8 @@ struct Watch<'a> {
     decisions: Option<decisions::File>,
     /// With core specialization.
     kinds: Option<Kinds>,
+    /// Whether a program switched core specialization off.
+    is_switched_off: bool,
 }
 
 /// Runs the loop until the end; `None` if a signal or `--for` ended the scheduler, and not the
@@ -60,7 +62,7 @@ pub fn watch(
     topology: &Topology,
     decisions: Option<decisions::File>,
 ) -> Result<Option<End>> {
-    let server = Server::listen(Path::new(PATH))
+    let server = Server::listen(Path::new(PATH), setup.is_specialized())
         .inspect_err(|error| eprintln!("scx_evenkeel: no statistics on {PATH}: {error}"));
     let mut watch = Watch {
         setup,
@@ -72,6 +74,7 @@ pub fn watch(
         printed: Snapshot::default(),
         decisions,
         kinds: setup.is_specialized().then(|| Kinds::start(topology)),
+        is_switched_off: false,
     };
     let end = watch.until_end(args, signals);
     watch.end_decisions()?;
@@ -180,6 +183,16 @@ impl Watch<'_> {
         if let Some(server) = &mut self.server {
             server.serve(&now, |now, before| report(about, now, before));
         }
+        self.switch_specialization()
+    }
+
+    /// Follows the requests of the programs that are connected.
+    fn switch_specialization(&mut self) -> Result<()> {
+        let is_off = self.server.as_ref().is_some_and(Server::wants_specialization_off);
+        if is_off != self.is_switched_off {
+            self.running.switch_specialization(!is_off)?;
+            self.is_switched_off = is_off;
+        }
         Ok(())
     }
 
@@ -193,6 +206,7 @@ impl Watch<'_> {
             since_start: self.start.elapsed(),
             counts: self.running.counts()?,
             wide_cpus: self.kinds.as_ref().map(Kinds::wide_cpus).unwrap_or_default(),
+            is_switched_off: self.is_switched_off,
             given_up: HardwareEvent::ALL
                 .iter()
                 .filter(|event| is_given_up(event))

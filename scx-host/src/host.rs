@@ -1,6 +1,7 @@
 //! An instance: a loaded scheduler with its tasks and CPUs.
 
 use std::cell::{RefCell, RefMut};
+use std::collections::BTreeMap;
 use std::io;
 
 use thiserror::Error;
@@ -67,10 +68,12 @@ pub struct Host {
     pub(crate) ops: Ops,
     instance: *mut *const RefCell<State>,
     map_addresses: Vec<u64>,
+    /// Where the scheduler's symbols are.
+    symbols: BTreeMap<String, u64>,
     exit_layout: ExitLayout,
     is_attached: bool,
     // Last, and so dropped last: the fields above point into the image.
-    _image: Image,
+    image: Image,
 }
 
 // SAFETY: the pointers of an instance lead to memory that the instance owns, and `Host` is not
@@ -153,9 +156,10 @@ impl Host {
             ops,
             instance,
             map_addresses,
+            symbols: object.symbols.iter().map(|(name, it)| (name.clone(), it.address)).collect(),
             exit_layout: ExitLayout::new(object),
             is_attached: false,
-            _image: image,
+            image,
         })
     }
 
@@ -420,6 +424,19 @@ impl Host {
             return Ok(());
         }
         Err(MapError::NoEntry { name: name.to_owned(), key })
+    }
+
+    /// Sets a variable of the scheduler while it runs, as a loader does.
+    ///
+    /// # Errors
+    /// [`ObjectError::Missing`].
+    pub fn set_variable(&mut self, name: &str, value: u32) -> Result<(), ObjectError> {
+        let address = self.symbols.get(name);
+        let address = *address.ok_or_else(|| ObjectError::Missing(name.to_owned()))?;
+        // SAFETY: the symbol is a variable of the scheduler's source, which is aligned, and no code
+        // of the scheduler runs during the call.
+        unsafe { self.image.at(address).cast::<u32>().write_volatile(value) };
+        Ok(())
     }
 
     /// Reads an entry of an array, that of one CPU where each has its own.

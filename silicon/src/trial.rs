@@ -9,7 +9,6 @@ pub mod hide;
 mod command;
 mod culprit;
 mod error;
-mod estimate;
 mod group;
 mod place;
 mod prediction;

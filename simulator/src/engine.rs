@@ -3,6 +3,7 @@
 mod channel;
 mod decisions;
 mod give_up;
+mod operate;
 mod program;
 mod warm_up;
 
@@ -16,6 +17,7 @@ use trace::{Event, SwitchState};
 use self::channel::Channel;
 use crate::config::Config;
 use crate::error::SimError;
+use crate::operator::Operator;
 use crate::outcome::{Outcome, PolicyRecord, Renewal, WarmUp};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Wake};
@@ -45,6 +47,7 @@ struct Engine<'a, S> {
     channels: Vec<Channel>,
     foreground_left: usize,
     warm_up: Option<WarmUp>,
+    operator: Option<&'a mut dyn Operator>,
     repaid_ns: Vec<u64>,
     idle_compensation_ns: Vec<u64>,
     renewals: Vec<Renewal>,
@@ -55,10 +58,11 @@ struct Engine<'a, S> {
     migrations: u64,
 }
 
-pub(crate) fn run<S: Scheduler>(
-    model: &CpuModel,
-    workload: &Workload,
-    config: &Config,
+pub(crate) fn run<'a, S: Scheduler>(
+    model: &'a CpuModel,
+    workload: &'a Workload,
+    config: &'a Config,
+    operator: Option<&'a mut dyn Operator>,
     scheduler: impl FnOnce(&World) -> Result<S, SimError>,
 ) -> Result<Outcome, SimError> {
     let world = World::new(model, workload, config)?;
@@ -80,6 +84,7 @@ pub(crate) fn run<S: Scheduler>(
         reschedule: Vec::new(),
         rescheduled: Vec::new(),
         warm_up: None,
+        operator,
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
@@ -100,6 +105,7 @@ pub(crate) fn run<S: Scheduler>(
             engine.world.set_timer(Timer::TaskWakes(index), arrival_ns);
         }
     }
+    engine.await_operator();
     engine.run()?;
     Ok(engine.finish())
 }
@@ -177,6 +183,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 self.follow_scheduler();
                 Ok(())
             }
+            Timer::Operator => self.operate(),
         }
     }
 

@@ -43,6 +43,9 @@ pub enum SimError {
         /// The kernel's words.
         why: String,
     },
+    /// An operator was to switch core specialization, which the scheduler does not have.
+    #[error("the scheduler has no core specialization to switch")]
+    NotSpecialized,
     /// The machine of the workload does not fit the CPU table.
     #[error("{0}")]
     Machine(String),

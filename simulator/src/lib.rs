@@ -9,6 +9,7 @@ mod config;
 mod domain;
 mod engine;
 mod error;
+mod operator;
 mod outcome;
 mod random;
 mod rate;
@@ -28,6 +29,7 @@ pub use config::{
     PhaseEnd, Queues, RqSharing, Scheduler, SensorFaults, SensorSet, Specialization,
 };
 pub use error::SimError;
+pub use operator::Operator;
 pub use outcome::{
     Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome, WarmUp,
 };
@@ -50,37 +52,63 @@ use crate::sched::scx::Scx;
 /// # Errors
 /// When the workload deadlocks, never lets time pass, or does not fit the machine.
 pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outcome, SimError> {
+    run_beside(cpu, workload, config, None)
+}
+
+/// The same while an operator switches core specialization off and on.
+///
+/// # Errors
+/// As [`run`], and [`SimError::NotSpecialized`].
+pub fn run_operated<'a>(
+    cpu: &'a CpuModel,
+    workload: &'a Workload,
+    config: &'a Config,
+    operator: &'a mut dyn Operator,
+) -> Result<Outcome, SimError> {
+    run_beside(cpu, workload, config, Some(operator))
+}
+
+fn run_beside<'a>(
+    cpu: &'a CpuModel,
+    workload: &'a Workload,
+    config: &'a Config,
+    operator: Option<&'a mut dyn Operator>,
+) -> Result<Outcome, SimError> {
     match config.scheduler {
         Scheduler::Fair { compensation, queues, newcomers } => {
-            engine::run(cpu, workload, config, |world| {
+            engine::run(cpu, workload, config, operator, |world| {
                 Ok(Fair::new(world, compensation, queues, newcomers))
             })
         }
-        Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, |world| {
+        Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, operator, |world| {
             Ok(PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel)))
         }),
-        Scheduler::CoreScheduling(kernel) => engine::run(cpu, workload, config, |world| {
-            let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
-            Ok(CoreScheduling::new(world, kernel))
-        }),
-        Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, |world| {
+        Scheduler::CoreScheduling(kernel) => {
+            engine::run(cpu, workload, config, operator, |world| {
+                let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
+                Ok(CoreScheduling::new(world, kernel))
+            })
+        }
+        Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, operator, |world| {
             Ok(PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel)))
         }),
-        Scheduler::Fifo => engine::run(cpu, workload, config, |world| Ok(Fifo::new(world))),
+        Scheduler::Fifo => {
+            engine::run(cpu, workload, config, operator, |world| Ok(Fifo::new(world)))
+        }
         Scheduler::Muqss { rq_sharing, interactive } => {
-            engine::run(cpu, workload, config, |world| {
+            engine::run(cpu, workload, config, operator, |world| {
                 Ok(Muqss::new(world, rq_sharing, interactive))
             })
         }
-        Scheduler::Specialize(settings) => {
-            engine::run(cpu, workload, config, |world| Muqss::specialized(world, settings))
-        }
+        Scheduler::Specialize(settings) => engine::run(cpu, workload, config, operator, |world| {
+            Muqss::specialized(world, settings)
+        }),
         Scheduler::FairSpecialize(settings) => {
-            engine::run(cpu, workload, config, |world| Fair::specialized(world, settings))
+            engine::run(cpu, workload, config, operator, |world| Fair::specialized(world, settings))
         }
         #[cfg(feature = "scx")]
         Scheduler::Scx(mode) => {
-            engine::run(cpu, workload, config, |world| Scx::new(world, workload, mode))
+            engine::run(cpu, workload, config, operator, |world| Scx::new(world, workload, mode))
         }
         #[cfg(not(feature = "scx"))]
         Scheduler::Scx(_) => Err(SimError::Machine(

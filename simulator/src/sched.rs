@@ -144,6 +144,12 @@ pub(crate) trait Scheduler {
     /// The running task called the kernel, which a compute step never does.
     fn system_call(&mut self, _world: &World, _cpu: usize, _task: usize) {}
 
+    /// Switches core specialization off or on again; `false`: the scheduler has none. While it is
+    /// off every task may run on every core, and no task changes its kind.
+    fn switch_specialization(&mut self, _world: &World, _is_on: bool) -> bool {
+        false
+    }
+
     /// Counts of core specialization so far, if the scheduler has it.
     fn specialization(&self, _now_ns: u64) -> Option<SpecializationCounts> {
         None

@@ -160,6 +160,8 @@ pub(crate) enum Timer {
     Tick(usize),
     /// The scheduler's own timer.
     Scheduler,
+    /// The operator acts.
+    Operator,
 }
 
 impl Slots {
@@ -168,7 +170,7 @@ impl Slots {
     }
 
     pub(crate) fn count(&self) -> usize {
-        3 * self.cpus + self.domains + self.tasks + 1
+        3 * self.cpus + self.domains + self.tasks + 2
     }
 
     pub(crate) fn slot(&self, timer: Timer) -> usize {
@@ -179,6 +181,7 @@ impl Slots {
             Timer::SliceEnd(cpu) => self.cpus + self.domains + self.tasks + cpu,
             Timer::Tick(cpu) => 2 * self.cpus + self.domains + self.tasks + cpu,
             Timer::Scheduler => 3 * self.cpus + self.domains + self.tasks,
+            Timer::Operator => 3 * self.cpus + self.domains + self.tasks + 1,
         }
     }
 
@@ -188,7 +191,11 @@ impl Slots {
         let Some(slot) = slot.checked_sub(self.domains) else { return Timer::License(slot) };
         let Some(slot) = slot.checked_sub(self.tasks) else { return Timer::TaskWakes(slot) };
         let Some(slot) = slot.checked_sub(self.cpus) else { return Timer::SliceEnd(slot) };
-        if slot < self.cpus { Timer::Tick(slot) } else { Timer::Scheduler }
+        match slot.checked_sub(self.cpus) {
+            None => Timer::Tick(slot),
+            Some(0) => Timer::Scheduler,
+            Some(_) => Timer::Operator,
+        }
     }
 }
 

@@ -136,7 +136,7 @@ fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     }
     let loader = command::scx_evenkeel()?;
     fs::copy(&loader, programs.join("scx_evenkeel")).context("copying the loader")?;
-    if named("evenkeel exec ") {
+    if named("\"evenkeel\"") {
         fs::copy(command::evenkeel()?, programs.join("evenkeel")).context("copying evenkeel")?;
     }
     fs::copy(test::folder().join(test::LOADER), programs.join(test::LOADER))

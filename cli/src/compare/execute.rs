@@ -110,7 +110,7 @@ impl Plan {
     pub fn new(work: &Work, file: &str, options: &RunOptions, choice: &Choice<'_>) -> Result<Self> {
         let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
         let named_by = options.named_cpu_by(file);
-        let cpu = options.cpu_model(&cpu_name, uses_turbo(work)).context(named_by)?;
+        let cpu = options.cpu_model(&cpu_name, work.turbo()).context(named_by)?;
         let replicates = choice.replicates.unwrap_or(match work {
             Work::Scenario(scenario) => scenario.run.replicates,
             Work::Recording(_) => 3,
@@ -378,13 +378,6 @@ fn used_parameters(scenario: &Scenario, replicates: u32) -> Vec<(String, String)
         if low == high { low.to_string() } else { format!("{low} to {high} (fitted sets)") }
     };
     scenario.parameters.iter().map(|(name, &base)| (name.clone(), range(name, base))).collect()
-}
-
-fn uses_turbo(work: &Work) -> bool {
-    match work {
-        Work::Scenario(scenario) => scenario.turbo(),
-        Work::Recording(recording) => recording.workload.machine.turbo,
-    }
 }
 
 /// The command as typed, without the folder of the program and options that change no result.

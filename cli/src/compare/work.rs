@@ -142,6 +142,14 @@ impl Work {
         }
     }
 
+    /// Whether the machine of the work has its turbo on.
+    pub fn turbo(&self) -> bool {
+        match self {
+            Self::Scenario(scenario) => scenario.turbo(),
+            Self::Recording(recording) => recording.workload.machine.turbo,
+        }
+    }
+
     /// Simulated time after the warm-up after which a run stops.
     pub fn limit_ns(&self) -> u64 {
         match self {

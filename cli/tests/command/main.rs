@@ -1,5 +1,6 @@
 //! The command as its users meet the program: prints, files, refusals, and files left alone.
 
+mod advise;
 mod bad_cpu_tables;
 mod bad_flags;
 mod bad_recordings;

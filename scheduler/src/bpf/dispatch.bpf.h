@@ -185,7 +185,8 @@ __noinline bool ek_dispatch_any(u32 cache_id, u32 task_class)
 static bool dispatch_any(u32 cache_id, const struct ek_cpu *cpu)
 {
 	struct ek_cache *cache = cache_of(cache_id);
-	u32 below = config.specialization && !cpu->is_wide ? EK_TASK_WIDE : EK_LEVELS_MAX;
+	bool confines = config.specialization && !specialization_off && !cpu->is_wide;
+	u32 below = confines ? EK_TASK_WIDE : EK_LEVELS_MAX;
 
 	for (u32 task_class = 0; cache && task_class < EK_LEVELS_MAX &&
 				 task_class < cache->classes && task_class < below;

@@ -27,7 +27,7 @@
 /* Whether kinds can matter now. */
 static bool specializes(u64 now_ns)
 {
-	return config.specialization && class_matters(now_ns);
+	return config.specialization && !specialization_off && class_matters(now_ns);
 }
 
 /* --- Prices --- */
@@ -37,7 +37,8 @@ static u32 rank_on(const struct ek_cpu *cpu, const struct ek_cache *cache, u32 k
 {
 	u32 homes = kind == EK_TASK_WIDE ? cache->wide_groups : cache->narrow_groups;
 
-	if (group >= EK_GROUP_PINNED || !(homes >> group & 1))
+	/* Tasks that were queued as wide may run anywhere while specialization is off. */
+	if (specialization_off || group >= EK_GROUP_PINNED || !(homes >> group & 1))
 		return 0;
 	if (cpu->is_wide && cpu->narrow_first)
 		return kind == EK_TASK_WIDE;

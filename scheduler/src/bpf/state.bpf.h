@@ -22,6 +22,8 @@ const volatile struct ek_config config;
 struct ek_end end;
 /* Counters that the loader gave up for other users of perf, as bits. */
 u32 events_given_up SEC(".data.given_up");
+/* Whether core specialization is switched off for a while: then all tasks are narrow. */
+u32 specialization_off SEC(".data.specialization");
 /* When `cpu_offline` was called last. */
 u64 last_cpu_offline_ns;
 /* Until when any task may be believed to demand more than level 0, or have pending bills. */

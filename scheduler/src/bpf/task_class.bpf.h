@@ -131,6 +131,8 @@ static bool is_in_wide_phase(const struct task *task, u64 now_ns)
 /* The kind of a task (enum ek_task_kind), with core specialization. */
 static u32 kind_of(const struct task_struct *p, const struct task *task, u64 now_ns)
 {
+	if (specialization_off)
+		return EK_TASK_NARROW;
 	if ((p->flags & PF_KTHREAD) || task->declared == EK_TASK_DEFAULT + 1)
 		return EK_TASK_DEFAULT;
 	if (task->declared == EK_TASK_WIDE + 1)

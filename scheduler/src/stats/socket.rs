@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use super::protocol::Request;
 use super::{Snapshot, protocol};
 
 /// Where sched_ext's tools look for the one scheduler.
@@ -26,6 +27,8 @@ struct Client {
     read: Vec<u8>,
     /// The snapshot of its last report, from which the next rates are computed.
     before: Snapshot,
+    /// Whether it asked for core specialization to be off, while it is connected.
+    wants_off: bool,
 }
 
 /// The server. No call of it blocks, so a slow client cannot delay the loader. The file of the
@@ -34,6 +37,8 @@ pub struct Server {
     path: PathBuf,
     listener: UnixListener,
     clients: Vec<Client>,
+    /// Whether there is core specialization to switch.
+    is_specialized: bool,
 }
 
 impl Server {
@@ -41,7 +46,7 @@ impl Server {
     ///
     /// # Errors
     /// If a socket of that name cannot be made.
-    pub fn listen(path: &Path) -> io::Result<Self> {
+    pub fn listen(path: &Path, is_specialized: bool) -> io::Result<Self> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
         }
@@ -51,7 +56,7 @@ impl Server {
         }
         let listener = UnixListener::bind(path)?;
         listener.set_nonblocking(true)?;
-        Ok(Self { path: path.to_owned(), listener, clients: Vec::new() })
+        Ok(Self { path: path.to_owned(), listener, clients: Vec::new(), is_specialized })
     }
 
     /// Files that become readable when [`Server::serve`] has work.
@@ -66,10 +71,17 @@ impl Server {
         while let Ok((stream, _)) = self.listener.accept() {
             if self.clients.len() < CLIENTS_MAX && stream.set_nonblocking(true).is_ok() {
                 let before = Snapshot::default();
-                self.clients.push(Client { stream, read: Vec::new(), before });
+                self.clients.push(Client { stream, read: Vec::new(), before, wants_off: false });
             }
         }
-        self.clients.retain_mut(|client| client.serve(now, &report).is_ok());
+        let is_specialized = self.is_specialized;
+        self.clients.retain_mut(|client| client.serve(now, &report, is_specialized).is_ok());
+    }
+
+    /// Whether any program that is connected asked for core specialization to be off.
+    #[must_use]
+    pub fn wants_specialization_off(&self) -> bool {
+        self.clients.iter().any(|client| client.wants_off)
     }
 }
 
@@ -88,6 +100,7 @@ impl Client {
         &mut self,
         now: &Snapshot,
         report: &impl Fn(&Snapshot, &Snapshot) -> Value,
+        is_specialized: bool,
     ) -> io::Result<()> {
         let mut buffer = [0; LINE_MAX];
         loop {
@@ -99,9 +112,19 @@ impl Client {
             }
             while let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
                 let line: Vec<u8> = self.read.drain(..=end).collect();
-                let answer = protocol::answer(&line, || report(now, &self.before));
+                let responded = protocol::read(&line).and_then(|request| match request {
+                    Request::Stats => Ok(report(now, &self.before)),
+                    Request::Meta => Ok(super::meta()),
+                    Request::Specialization { .. } if !is_specialized => {
+                        Err("this mode has no core specialization".to_owned())
+                    }
+                    Request::Specialization { is_on } => {
+                        self.wants_off = !is_on;
+                        Ok(is_on.into())
+                    }
+                });
                 self.before = now.clone();
-                self.stream.write_all(answer.as_bytes())?;
+                self.stream.write_all(protocol::answer(responded).as_bytes())?;
             }
             if self.read.len() > LINE_MAX {
                 return Err(io::ErrorKind::InvalidData.into());
@@ -162,7 +185,7 @@ mod tests {
     fn each_program_is_told_what_is_new_for_it() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("scx/one/stats");
-        let mut server = Server::listen(&path).unwrap();
+        let mut server = Server::listen(&path, true).unwrap();
         let mut client = BufReader::new(UnixStream::connect(&path).unwrap());
         for (now, expected) in [(5, json!([5, 5])), (7, json!([7, 2]))] {
             client.get_mut().write_all(protocol::request().as_bytes()).unwrap();
@@ -177,7 +200,7 @@ mod tests {
     fn who_asks_is_answered_until_the_scheduler_ends() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stats");
-        let mut server = Server::listen(&path).unwrap();
+        let mut server = Server::listen(&path, true).unwrap();
         let mut asker = Asker::connect(&path).unwrap();
         let asks = std::thread::spawn(move || (asker.ask().unwrap(), asker));
         while !asks.is_finished() {
@@ -192,12 +215,39 @@ mod tests {
     }
 
     #[test]
+    fn specialization_is_off_while_the_program_that_asked_is_connected() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        let ask = |server: &mut Server, state: &str| {
+            let mut client = UnixStream::connect(&path).unwrap();
+            let line =
+                format!("{{\"req\":\"specialization\",\"args\":{{\"state\":\"{state}\"}}}}\n");
+            client.write_all(line.as_bytes()).unwrap();
+            server.serve(&at(0), seconds);
+            client
+        };
+        let mut server = Server::listen(&path, true).unwrap();
+        let off = ask(&mut server, "off");
+        let on = ask(&mut server, "on");
+        assert!(server.wants_specialization_off());
+        drop(on);
+        server.serve(&at(0), seconds);
+        assert!(server.wants_specialization_off());
+        drop(off);
+        server.serve(&at(0), seconds);
+        assert!(!server.wants_specialization_off());
+        let mut server = Server::listen(&path, false).unwrap();
+        let _off = ask(&mut server, "off");
+        assert!(!server.wants_specialization_off());
+    }
+
+    #[test]
     fn who_writes_without_end_or_goes_is_dropped() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("stats");
         // The socket that a killed scheduler left.
         drop(UnixListener::bind(&path).unwrap());
-        let mut server = Server::listen(&path).unwrap();
+        let mut server = Server::listen(&path, true).unwrap();
         let mut long = UnixStream::connect(&path).unwrap();
         let gone = UnixStream::connect(&path).unwrap();
         server.serve(&at(0), seconds);

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # Virtual CPUs: 3
 # Limit in seconds: 280
-"""Wide tasks, by a rule for their name and by `evenkeel exec `, run on wide cores alone.
+"""Wide tasks, by a rule for their name and by `evenkeel exec`, run on wide cores alone.
 
 The list of these is published, and goes with the scheduler. Affinity and hotplug leave no task
 behind, and an ordinary user declares no task as `default`.

@@ -1,7 +1,7 @@
 //! This machine: one thread on one CPU that plays bursts, and companions on all other CPUs.
 
 mod companion;
-mod counters;
+mod comparison;
 mod pinning;
 mod places;
 
@@ -91,7 +91,7 @@ impl Real {
         let (steps, window_cycles) = chain_window(&tsc);
         let facts = Facts {
             window_cycles,
-            ..facts(&tsc, cpu, &cpus, &places, counters::compare(&tsc, msr_pmu))
+            ..facts(&tsc, cpu, &cpus, &places, comparison::compare(&tsc, msr_pmu))
         };
         let companions =
             facts.others.iter().map(|&(cpu, _)| Companion::start(cpu, tsc, steps)).collect();
@@ -247,7 +247,7 @@ fn facts(
     cpu: u32,
     cpus: &[u32],
     places: &[Option<kernels::Place>],
-    counters: counters::Comparison,
+    counters: comparison::Comparison,
 ) -> Facts {
     let identity = identity();
     let (others, other_cores) = places::others(cpu, cpus, places);

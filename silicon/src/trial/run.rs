@@ -6,9 +6,9 @@ use kernels::Tsc;
 use serde::Serialize;
 
 use crate::Estimate;
+use crate::changes::{VALUES_MIN, of_changes};
 use crate::machine::Random;
 
-use super::estimate::{VALUES_MIN, of_changes};
 use super::{Culprit, Form, Progress, TrialError, Victim, culprit, victim};
 
 /// How a trial is made.

@@ -564,6 +564,10 @@ impl Scheduler for Fair {
         }
     }
 
+    fn switch_specialization(&mut self, world: &World, is_on: bool) -> bool {
+        self.switch(world, is_on)
+    }
+
     fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
         self.specialized.as_ref().map(|specialized| specialized.counts(now_ns))
     }

@@ -419,6 +419,10 @@ impl Scheduler for Muqss {
         self.call_kernel(world, cpu, task);
     }
 
+    fn switch_specialization(&mut self, world: &World, is_on: bool) -> bool {
+        self.switch(world, is_on)
+    }
+
     fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
         self.specialize.as_ref().map(|specialize| specialize.counts(now_ns))
     }

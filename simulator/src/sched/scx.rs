@@ -207,6 +207,12 @@ impl Scheduler for Scx {
         Some(Decided { victim: self.task[decided.victim], charged, ..decided })
     }
 
+    fn switch_specialization(&mut self, world: &World, is_on: bool) -> bool {
+        self.host.set_now(world.now_ns);
+        self.kinds.is_some()
+            && self.host.set_variable("specialization_off", u32::from(!is_on)).is_ok()
+    }
+
     fn specialization(&self, now_ns: u64) -> Option<SpecializationCounts> {
         self.kinds.as_ref().map(|kinds| kinds.counts(&self.host, now_ns))
     }

@@ -42,6 +42,9 @@ pub(crate) enum Rule {
 pub(crate) struct Specialize {
     settings: Specialization,
     rule: Rule,
+    /// Whether an operator switched specialization off: then tasks are of the default kind, and
+    /// neither they nor cores change.
+    is_off: bool,
     tasks: Vec<Task>,
     /// By core.
     is_wide: Vec<bool>,
@@ -75,6 +78,7 @@ impl Specialize {
         let mut specialize = Self {
             settings,
             rule,
+            is_off: false,
             tasks: vec![task; world.tasks.len()],
             is_wide: (0..cores).map(|core| core >= narrow_cores).collect(),
             places: Vec::new(),
@@ -107,7 +111,9 @@ impl Specialize {
     /// The kind by which a task is queued: a wide task whose affinity has no wide CPU runs where
     /// default tasks run, as it would starve otherwise.
     pub(crate) fn kind_of(&self, world: &World, task: usize) -> TaskKind {
-        if !self.tasks[task].phase.is_wide() {
+        if self.is_off {
+            TaskKind::Default
+        } else if !self.tasks[task].phase.is_wide() {
             TaskKind::Narrow
         } else if self.places[world.tasks[task].mask].wide.is_empty() {
             TaskKind::Default
@@ -119,6 +125,11 @@ impl Specialize {
     pub(crate) fn rank(&self, world: &World, cpu: usize, task: usize) -> Rank {
         let kind = self.kind_of(world, task);
         policy::rank(self.is_wide_cpu(&world.topology, cpu), kind)
+    }
+
+    /// Switches specialization off, or on again; queued tasks have other kinds then.
+    pub(crate) fn switch(&mut self, is_on: bool) {
+        self.is_off = !is_on;
     }
 
     /// The CPUs that are best for a task, before the other CPUs that it may use: narrow ones for a
@@ -165,7 +176,7 @@ impl Specialize {
     pub(crate) fn starts(&mut self, world: &World, cpu: usize, task: usize) {
         self.tasks[task].booked_ns = world.now_ns;
         let is_wide_cpu = self.is_wide_cpu(&world.topology, cpu);
-        if self.tasks[task].phase.is_wide() && !is_wide_cpu {
+        if !self.is_off && self.tasks[task].phase.is_wide() && !is_wide_cpu {
             self.counts.misplaced_slices += 1;
         }
     }
@@ -173,7 +184,7 @@ impl Specialize {
     /// Length of a slice that a timeout may cut short.
     pub(crate) fn slice_ns(&self, task: usize, slice_ns: u64) -> u64 {
         let phase = &self.tasks[task].phase;
-        if !phase.is_wide() {
+        if self.is_off || !phase.is_wide() {
             return slice_ns;
         }
         slice_ns.min(phase.left_ns(WIDE_PHASE_TIMEOUT_NS).max(1))
@@ -185,7 +196,7 @@ impl Specialize {
         let renews_by_use =
             self.settings.phase_end == PhaseEnd::RenewedTimeout || self.rule == Rule::Lags;
         let phase = &self.tasks[task].phase;
-        if !phase.is_wide() || phase.left_ns(WIDE_PHASE_TIMEOUT_NS) > 0 {
+        if self.is_off || !phase.is_wide() || phase.left_ns(WIDE_PHASE_TIMEOUT_NS) > 0 {
             return;
         }
         let renews = renews_by_use && std::mem::take(&mut self.tasks[task].used_widest);
@@ -204,7 +215,7 @@ impl Specialize {
     pub(crate) fn faults(&mut self, world: &World, cpu: usize, task: usize) -> bool {
         let subject = &mut self.tasks[task];
         subject.used_widest = true;
-        if subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
+        if self.is_off || subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
             return false;
         }
         self.book(world.now_ns, task);
@@ -215,7 +226,8 @@ impl Specialize {
 
     /// A running task called the kernel. `true`: it is narrow from now on.
     pub(crate) fn calls_kernel(&mut self, now_ns: u64, task: usize) -> bool {
-        let ends = self.settings.phase_end == PhaseEnd::SystemCall
+        let ends = !self.is_off
+            && self.settings.phase_end == PhaseEnd::SystemCall
             && self.tasks[task].phase.ends_by_call(self.settings.keeps_short_phases);
         if ends {
             self.book(now_ns, task);
@@ -271,7 +283,7 @@ impl Specialize {
     /// When a narrow core may become wide by virtual time; `None`: no narrow core is left, or their
     /// number is fixed.
     pub(crate) fn may_add_ns(&self) -> Option<u64> {
-        let may = self.settings.wide_cores.is_none() && self.kinds.narrow_cores > 0;
+        let may = !self.is_off && self.settings.wide_cores.is_none() && self.kinds.narrow_cores > 0;
         let after = |changed_ns| changed_ns + policy::CORE_CHANGE_LAG_INTERVAL_NS + 1;
         may.then(|| self.changed_ns.map_or(0, after))
     }
@@ -307,7 +319,7 @@ impl Specialize {
             Rule::Lags => policy::CORE_CHANGE_LAG_INTERVAL_NS,
         };
         let may = |changed_ns| policy::may_change_cores(now_ns, changed_ns, interval_ns);
-        self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
+        !self.is_off && self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
     }
 
     fn change(&mut self, world: &World, cpu: usize, becomes_wide: bool) {

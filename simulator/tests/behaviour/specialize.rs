@@ -3,7 +3,7 @@
 use cpu_model::Class;
 use scenarios::{CpuSet, Draw, Role, Spread, Step, Workload};
 use simulator::{
-    Config, Costs, Outcome, PhaseEnd, Scheduler, Specialization, SpecializationCounts,
+    Config, Costs, Operator, Outcome, PhaseEnd, Scheduler, Specialization, SpecializationCounts,
 };
 use trace::{Event, SwitchState};
 
@@ -292,4 +292,71 @@ fn fair_specialize_has_a_wide_task_that_no_wide_core_may_run_where_it_may() {
     let outcome = run(&workload, &config);
     assert!(counts(&outcome).misplaced_slices > 10);
     assert!(outcome.tasks[6].cpu_time_ns > outcome.simulated_ns / 3);
+}
+
+/// Switches specialization at these times.
+struct Switches(Vec<(u64, bool)>);
+
+impl Operator for Switches {
+    fn acts_ns(&self) -> Option<u64> {
+        self.0.first().map(|&(at_ns, _)| at_ns)
+    }
+
+    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
+        self.0.remove(0).1
+    }
+}
+
+fn run_switched(workload: &Workload, config: &Config, switches: &[(u64, bool)]) -> Outcome {
+    let mut operator = Switches(switches.to_vec());
+    let outcome = simulator::run_operated(&skylake(), workload, config, &mut operator).unwrap();
+    assert!(operator.0.is_empty());
+    outcome
+}
+
+#[test]
+fn switched_off_it_is_the_scheduler_without_it() {
+    let mut workload = saturated(4, 9, 7, Class::Avx512Heavy);
+    workload.threads.iter_mut().for_each(|thread| thread.arrival_ns = 1000);
+    let fair = Scheduler::Fair {
+        compensation: simulator::Compensation::Isolation,
+        queues: simulator::Queues::Global,
+        newcomers: simulator::Newcomers::Floor,
+    };
+    let fair = Config { scheduler: fair, ..fair_specialize() };
+    for (own, plain) in [(published(), muqss()), (fair_specialize(), fair)] {
+        let off = run_switched(&workload, &own, &[(0, false)]);
+        let plain = run(&workload, &plain);
+        assert_eq!(off.tasks, plain.tasks);
+        assert_eq!((counts(&off).faults, counts(&off).core_changes), (0, 0));
+    }
+}
+
+#[test]
+fn switched_on_again_it_confines_wide_code_as_before() {
+    let workload = saturated_for(2000, 8, 24, 12, Class::Avx512Heavy);
+    for config in [published(), fair_specialize()] {
+        let levels = |switches: &[(u64, bool)]| {
+            let outcome = run_switched(&workload, &config, switches);
+            let SpecializationCounts { wide_core_ns, core_changes, .. } = counts(&outcome);
+            // Time at the level of wide code, without the cores that were wide; those that change
+            // their kind hold the level for 670 us.
+            let wide_ns = 2 * wide_core_ns + core_changes * 2 * MS;
+            outcome.level_ns[2].saturating_sub(wide_ns)
+        };
+        assert_eq!(levels(&[]), 0);
+        // For a second about 10 of 16 CPUs are of narrow cores, and wide code slows most of them.
+        let off = levels(&[(SECOND, false), (2 * SECOND, true)]);
+        assert!((SECOND..10 * SECOND).contains(&off), "{off}");
+        // For a millisecond, and while the level is held.
+        assert!(levels(&[(SECOND, false), (SECOND + MS, true)]) < 2 * 10 * MS);
+    }
+}
+
+#[test]
+fn a_scheduler_without_specialization_has_nothing_to_switch() {
+    let mut operator = Switches(vec![(MS, false)]);
+    let workload = saturated(2, 2, 2, Class::Scalar);
+    let result = simulator::run_operated(&skylake(), &workload, &muqss(), &mut operator);
+    assert_eq!(result.err(), Some(simulator::SimError::NotSpecialized));
 }

@@ -261,11 +261,28 @@ impl Fair {
 
     /// Queued wide tasks whose affinity gained or lost its last wide CPU change queues.
     fn requeue_wide(&mut self, world: &World) {
-        if world.affinities.masks.len() == 1 {
-            return;
+        if world.affinities.masks.len() > 1 {
+            self.requeue(world, &[TaskKind::Default, TaskKind::Wide]);
         }
+    }
+
+    /// An operator switches specialization off or on; all CPUs choose again.
+    pub(super) fn switch(&mut self, world: &World, is_on: bool) -> bool {
+        let Some(specialized) = &mut self.specialized else { return false };
+        specialized.specialize.switch(is_on);
+        specialized.kicked.extend(0..world.topology.cpus);
+        self.requeue(world, &[TaskKind::Narrow, TaskKind::Default, TaskKind::Wide]);
+        let waits = self.least_waiting_ns(TaskKind::Wide) != NEVER;
+        if let Some(specialized) = &mut self.specialized {
+            specialized.wide_waits_since_ns = waits.then_some(world.now_ns);
+        }
+        true
+    }
+
+    /// Tasks in queues of these kinds that are of another kind now change queues.
+    fn requeue(&mut self, world: &World, kinds: &[TaskKind]) {
         for first in (0..self.queues[0].len()).step_by(KINDS) {
-            for from in [TaskKind::Default, TaskKind::Wide] {
+            for &from in kinds {
                 for slot in 0..self.queues[0][first].tasks.len() {
                     let queue = &self.queues[0][first + from as usize];
                     let head = queue.heads.get(slot);

@@ -116,10 +116,23 @@ impl Muqss {
     }
 
     fn requeue_wide(&mut self, world: &World) {
-        if world.affinities.masks.len() == 1 {
-            return;
+        if world.affinities.masks.len() > 1 {
+            self.requeue(world, &[TaskKind::Default, TaskKind::Wide]);
         }
-        for kind in [TaskKind::Default, TaskKind::Wide] {
+    }
+
+    /// An operator switches specialization off or on; all CPUs choose again.
+    pub(super) fn switch(&mut self, world: &World, is_on: bool) -> bool {
+        let Some(specialize) = &mut self.specialize else { return false };
+        specialize.switch(is_on);
+        self.requeue(world, &[TaskKind::Narrow, TaskKind::Default, TaskKind::Wide]);
+        self.kicked.extend(0..world.topology.cpus);
+        true
+    }
+
+    /// Tasks in queues of these kinds that are of another kind now change queues.
+    fn requeue(&mut self, world: &World, kinds: &[TaskKind]) {
+        for &kind in kinds {
             for queue in 0..self.queues[kind as usize].entries.len() {
                 let moves = |&(.., task): &Entry| self.kind_of(world, task) != kind;
                 let entries = self.queues[kind as usize].entries[queue].iter();

@@ -6,14 +6,14 @@ use crate::statistics::{Estimate, quantile};
 const Z_975: f64 = 1.959_963_985;
 
 /// Fewer values have no interval of 95 %.
-pub(super) const VALUES_MIN: usize = 6;
+pub(crate) const VALUES_MIN: usize = 6;
 
 /// The middle of paired changes: Hodges and Lehmann's estimate (the median of the means of all
 /// pairs of values) and the interval of 95 % that Wilcoxon's signed ranks give (Lehmann,
 /// Nonparametrics, 1975, ch. 4); `None` of fewer than [`VALUES_MIN`] values. It needs symmetry,
 /// which drawing the order in a pair gives, and no normal distribution; one wild pair in five moves
 /// it little. It is a fifth narrower than the median's, so a trial is a third shorter.
-pub(super) fn of_changes(values: &[f64]) -> Option<Estimate> {
+pub(crate) fn of_changes(values: &[f64]) -> Option<Estimate> {
     let n = values.len();
     if n < VALUES_MIN {
         return None;
