@@ -50,7 +50,8 @@ ifconfig lo 127.0.0.1 up
 cp /jobs/* /new/run/jobs
 cp /bin/busybox /new/run/busybox
 
-export PATH=/run/result/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp
+export PATH=/run/result/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/tmp PYTHONPATH=/run/result/bin PYTHONDONTWRITEBYTECODE=1
 dmesg -c > /new/run/result/boot.log
 for name in $(cat /order); do
     cat /new/proc/uptime > "/new/run/result/$name/began"

@@ -139,8 +139,9 @@ fn provide(tests: &[Test], programs: &Path) -> Result<PathBuf> {
     if named("\"evenkeel\"") {
         fs::copy(command::evenkeel()?, programs.join("evenkeel")).context("copying evenkeel")?;
     }
-    fs::copy(test::folder().join(test::LOADER), programs.join(test::LOADER))
-        .context("copying the tests")?;
+    for shared in [test::LOADER, test::GUEST] {
+        fs::copy(test::folder().join(shared), programs.join(shared)).context(shared)?;
+    }
     if named(TABLE) {
         let table = repo::root().join("cpu-model/tables").join(TABLE);
         fs::copy(table, programs.join(TABLE)).context("copying a CPU table")?;

@@ -2,7 +2,8 @@
 """Figures of docs/measurements/specialization.md: run.py EVENKEEL [FOLDER]; some three minutes.
 
 Writes schedulers.csv (all schedulers in steady state), control.csv (T073 and T074 by the share of
-the control at level 1), loop.csv (Listing 6.1 for seven N) and nginx.csv (idle times). mixes.txt is
+the control at level 1), loop.csv (Listing 6.1 for seven N), nginx.csv (idle times) and clocks.csv
+(mean clock of each program while it runs, from its overhead; D Fig. 6.9a). mixes.txt is
 `evenkeel mixes --mixes 100 --scheduler fair,fair-isolation,even,specialize,fair-specialize`."""
 
 import csv
@@ -127,6 +128,19 @@ def schedulers():
     return rows
 
 
+def clocks():
+    """A program without overhead runs at 2.8 GHz, with all cores active."""
+    rows = {}
+    schedulers = "muqss,specialize,fair-specialize"
+    for run in compare("parsec-onednn", schedulers, 4, "length=8"):
+        for task in run["tasks"]:
+            if task["role"] == "foreground" and run["background"] in ("sse4", "avx512"):
+                name = f"{run['scheduler']} {run['background']}"
+                row = rows.setdefault(task["name"], {"program": task["name"]})
+                row[name] = round(2.8 / (1 + task["remote_avx_overhead_pct"] / 100), 2)
+    return list(rows.values())
+
+
 def nginx():
     rows = []
     for idle_us in (0, 100, 300):
@@ -148,5 +162,6 @@ def nginx():
 with tempfile.TemporaryDirectory() as folder:
     write("schedulers.csv", schedulers())
     write("nginx.csv", nginx())
+    write("clocks.csv", clocks())
     write("control.csv", control(Path(folder)))
     write("loop.csv", loop(Path(folder)))

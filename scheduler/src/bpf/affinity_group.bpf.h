@@ -201,10 +201,12 @@ static u32 find_group(struct task_struct *p, u32 cpu_id, u32 to, struct ek_cache
 /* Whether a task that may use every CPU of a cache is in the group of wide tasks. */
 static bool belongs_to_wide(struct task_struct *p, const struct task *task)
 {
+	if (!has_wide_group() || !class_may_matter())
+		return false;
+
 	u64 now_ns = scx_bpf_now();
 
-	return has_wide_group() && class_matters(now_ns) &&
-	       kind_of(p, task, now_ns) == EK_TASK_WIDE;
+	return class_matters(now_ns) && kind_of(p, task, now_ns) == EK_TASK_WIDE;
 }
 
 /*
@@ -263,7 +265,7 @@ static u32 group_on(struct task_struct *p, u32 cpu_id, const struct ek_cpu *cpu,
 	if (is_pinned(p))
 		return EK_GROUP_PINNED;
 	if (has_full_affinity(p) && config.caches == 1 &&
-	    !(has_wide_group() && class_matters(scx_bpf_now())))
+	    !(has_wide_group() && class_may_matter() && class_matters(scx_bpf_now())))
 		return EK_GROUP_WHOLE;
 
 	struct task *task = task_of(p);

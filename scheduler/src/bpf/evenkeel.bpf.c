@@ -35,7 +35,7 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 	bool is_idle = cpu_id >= 0;
 
 	/* The kernel would pick an idle CPU of a narrow core. */
-	if (!is_idle && config.specialization && class_of(p, scx_bpf_now()) == EK_TASK_WIDE)
+	if (!is_idle && may_specialize() && class_of(p, scx_bpf_now()) == EK_TASK_WIDE)
 		return prev_cpu;
 	if (!is_idle)
 		cpu_id = scx_bpf_select_cpu_dfl(p, prev_cpu, wake_flags, &is_idle);
@@ -186,7 +186,7 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 	if (cpu->took_starved)
 		return;
 	cpu->preempt_requested = false;
-	if (config.specialization)
+	if (may_specialize())
 		ek_choose_kinds(cpu_id, heads.prev_runnable, scx_bpf_now());
 	if (!heads.prev_runnable && !cpu->has_pinned && has_one_dsq(cache)) {
 		/* No second task to compare the head with. */
@@ -208,7 +208,7 @@ void BPF_PROG(ek_dispatch, s32 cpu_id, struct task_struct *prev)
 		return;
 	/* Another CPU dispatched the least task: the previous one stays until the next tick. */
 	if (heads.prev_runnable && prev &&
-	    !(config.specialization && goes_home(prev, cpu_id, cpu, cache, scx_bpf_now())))
+	    !(may_specialize() && goes_home(prev, cpu_id, cpu, cache, scx_bpf_now())))
 		set_slice(prev, EK_SLICE_MIN_NS);
 }
 
@@ -301,7 +301,7 @@ void BPF_PROG(ek_stopping, struct task_struct *p, bool runnable)
 	/* Only a task of a higher scheduling class preempts before the slice ends. */
 	if (runnable && p->scx.slice > 0)
 		note_released(cpu_id, cpu);
-	if (config.parts || config.specialization)
+	if (config.parts || may_specialize())
 		cpu->idle_since_ns = scx_bpf_now();
 	if (config.parts)
 		note_swap(p, cpu, runnable);

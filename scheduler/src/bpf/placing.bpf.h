@@ -77,8 +77,8 @@ static s32 idle_cpu_for_class(struct task_struct *p, s32 prev_cpu, u64 wake_flag
 {
 	s32 cpu_id;
 
-	if ((!config.specialization && !(config.parts & EK_PART_PLACING)) ||
-	    p->nr_cpus_allowed == 1 || may_not_migrate(p))
+	if ((!may_specialize() && !(config.parts & EK_PART_PLACING)) || p->nr_cpus_allowed == 1 ||
+	    may_not_migrate(p))
 		return -1;
 
 	u64 now_ns = scx_bpf_now();

@@ -24,10 +24,16 @@
 /* How often tasks are counted and waits looked at in a cache; our choice. */
 #define REVIEW_NS 1000000ULL
 
+/* Whether kinds may matter: a look without the time. */
+static bool may_specialize(void)
+{
+	return config.specialization && class_may_matter();
+}
+
 /* Whether kinds can matter now. */
 static bool specializes(u64 now_ns)
 {
-	return config.specialization && !specialization_off && class_matters(now_ns);
+	return config.specialization && class_matters(now_ns) && !specialization_off;
 }
 
 /* --- Prices --- */

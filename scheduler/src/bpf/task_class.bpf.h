@@ -109,15 +109,22 @@ static void extend_wide_until(u64 until_ns)
 	wide_anywhere_until_ns = ek_max(wide_anywhere_until_ns, until_ns);
 }
 
+/* The sensors that are read in every slice. */
+#define EVERY_SLICE (EK_SENSOR_RULES | EK_SENSOR_LICENSES | EK_SENSOR_FP_RETIRED)
+
+/* Whether any task was ever believed to be wide: a look without the time, which costs a call. */
+static bool class_may_matter(void)
+{
+	return (config.sensors & EVERY_SLICE) || wide_anywhere_until_ns;
+}
+
 /*
  * Whether the class of a task can matter. If no task is believed to demand a level above
  * 0, and no sensor is read in every slice, operations skip the look-up of the task's state.
  */
 static bool class_matters(u64 now_ns)
 {
-	const u32 reading = EK_SENSOR_RULES | EK_SENSOR_LICENSES | EK_SENSOR_FP_RETIRED;
-
-	return (config.sensors & reading) || wide_anywhere_until_ns > now_ns;
+	return (config.sensors & EVERY_SLICE) || wide_anywhere_until_ns > now_ns;
 }
 
 /* Whether a task is in a wide phase, as far as evidence and rules show. */

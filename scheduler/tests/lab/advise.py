@@ -14,24 +14,10 @@ import signal
 import subprocess
 import time
 
+from guest import HOG, cpus_of, kill, state, until
+
 LOADER = ["scx_evenkeel", "--watchdog", "5s", "--cpu", "xeon-gold-6130"]
 LOADER += ["--rule", "wide*=avx512-heavy"]
-HOG = ["-c", "while :; do :; done"]
-PATIENCE = 100
-
-
-def until(what, holds):
-    """Waits for a condition."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-
-
-def state():
-    """Of sched_ext."""
-    with open("/sys/kernel/sched_ext/state", encoding="ascii") as file:
-        return file.read().strip()
 
 
 def load(*arguments):
@@ -55,13 +41,6 @@ def start(narrow, wide):
     return [subprocess.Popen([program] + HOG) for program in programs]
 
 
-def kill(tasks):
-    """Ends tasks."""
-    for task in tasks:
-        task.kill()
-        task.wait()
-
-
 def command(tasks, *arguments):
     """`advise`, for which the work is the CPU time of tasks."""
     files = " ".join(f"/proc/{task.pid}/schedstat" for task in tasks)
@@ -83,16 +62,6 @@ def advise(tasks):
     switched = json.loads(done.stdout)["switched"]
     print(switched["change_pct"], switched["verdict"])
     return switched["change_pct"]["value"], switched["verdict"]
-
-
-def cpus_of(task):
-    """The CPUs that a task is seen on in two seconds: field 39 of its stat."""
-    seen = set()
-    for _ in range(40):
-        with open(f"/proc/{task.pid}/stat", encoding="ascii") as file:
-            seen.add(int(file.read().rpartition(")")[2].split()[36]))
-        time.sleep(0.05)
-    return seen
 
 
 def harms():

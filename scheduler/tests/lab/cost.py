@@ -20,6 +20,8 @@ SCHEDULERS = {
     "scx_simple": ["load_object", "/run/result/bin/scx_simple.bpf.o"],
     "fair": ["scx_evenkeel"],
     "fair-isolation": ["scx_evenkeel", "--mode", "fair-isolation", "--cpu", "cpu.toml"],
+    "specialize": ["scx_evenkeel", "--mode", "specialize", "--cpu", "cpu.toml"],
+    "fair-specialize": ["scx_evenkeel", "--mode", "fair-specialize", "--cpu", "cpu.toml"],
 }
 # Operations in a run: a byte there and back; messages of 20 senders to 20 receivers each.
 WORKS = {

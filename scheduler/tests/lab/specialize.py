@@ -14,25 +14,11 @@ import signal
 import subprocess
 import time
 
+from guest import HOG, cpus_of, field, kill, state, until
+
 PUBLISHED = "/run/evenkeel/wide-cpus"
 LOADER = ["scx_evenkeel", "--watchdog", "5s", "--cpu", "xeon-gold-6130"]
 LOADER += ["--rule", "wide*=avx512-heavy", "--stats", "1s"]
-HOG = ["-c", "while :; do :; done"]
-PATIENCE = 100
-
-
-def until(what, holds):
-    """Waits for a condition."""
-    end = time.monotonic() + PATIENCE
-    while not holds():
-        assert time.monotonic() < end, what
-        time.sleep(0.05)
-
-
-def state():
-    """Of sched_ext."""
-    with open("/sys/kernel/sched_ext/state", encoding="ascii") as file:
-        return file.read().strip()
 
 
 def published():
@@ -42,21 +28,6 @@ def published():
             return file.read().strip()
     except FileNotFoundError:
         return None
-
-
-def field(task, name, index):
-    """A number of a file of /proc."""
-    with open(f"/proc/{task.pid}/{name}", encoding="ascii") as file:
-        return int(file.read().rpartition(")")[2].split()[index])
-
-
-def cpus_of(task):
-    """The CPUs that a task is seen on in two seconds: field 39 of its stat."""
-    seen = set()
-    for _ in range(40):
-        seen.add(field(task, "stat", 36))
-        time.sleep(0.05)
-    return seen
 
 
 def all_run(tasks):
@@ -81,13 +52,6 @@ def unload(loader):
     until("it is still loaded", lambda: state() == "disabled")
     assert published() is None
     return said
-
-
-def kill(tasks):
-    """Ends tasks."""
-    for task in tasks:
-        task.kill()
-        task.wait()
 
 
 def online(cpu, is_online):

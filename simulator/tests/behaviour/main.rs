@@ -12,6 +12,8 @@ mod newcomers;
 mod same_even;
 #[cfg(feature = "scx")]
 mod scx_even;
+#[cfg(feature = "scx")]
+mod scx_specialize;
 mod sensors;
 mod shares;
 mod specialize;

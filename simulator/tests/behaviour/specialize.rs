@@ -360,3 +360,27 @@ fn a_scheduler_without_specialization_has_nothing_to_switch() {
     let result = simulator::run_operated(&skylake(), &workload, &muqss(), &mut operator);
     assert_eq!(result.err(), Some(simulator::SimError::NotSpecialized));
 }
+
+/// Changes of cores until a time, and the time for which cores were wide.
+fn changes_until(workload: &Workload, config: &Config, limit_ns: u64) -> (u64, u64) {
+    let config = Config { limit_ns, ..config.clone() };
+    let outcome = simulator::run(&skylake(), workload, &config).unwrap();
+    (counts(&outcome).core_changes, counts(&outcome).wide_core_ns)
+}
+
+#[test]
+fn cores_settle_within_a_second_where_shares_are_whole_cores() {
+    // By the shares of virtual time the last narrow core becomes wide as well.
+    for (narrow, wide, cores) in
+        [(32, 32, [8, 8]), (48, 16, [4, 4]), (60, 4, [1, 1]), (8, 56, [14, 16])]
+    {
+        let workload = saturated_for(10_000, 16, narrow, wide, Class::Avx512Heavy);
+        for (config, cores) in [published(), fair_specialize()].iter().zip(cores) {
+            let (before, settled_ns) = changes_until(&workload, config, SECOND);
+            let (after, end_ns) = changes_until(&workload, config, 3 * SECOND);
+            assert!(after - before <= 20, "{narrow} {wide}: {before} {after}");
+            let mean = (end_ns - settled_ns) as f64 / (2 * SECOND) as f64;
+            assert!((mean - f64::from(cores)).abs() < 0.2, "{narrow} {wide}: {mean}");
+        }
+    }
+}

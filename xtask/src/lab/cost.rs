@@ -13,7 +13,12 @@ pub const TEST: &str = "cost";
 const FILES: [&str; 2] = ["cost.csv", "callbacks.csv"];
 /// Works, and the goals: how far a scheduler's cost may exceed that of another one, per mille.
 const WORKS: [&str; 2] = ["pipe", "messaging"];
-const GOALS: [(&str, &str, u64); 2] = [("fair", "scx_simple", 50), ("fair-isolation", "fair", 10)];
+const GOALS: [(&str, &str, u64); 4] = [
+    ("fair", "scx_simple", 50),
+    ("fair-isolation", "fair", 10),
+    ("specialize", "fair", 10),
+    ("fair-specialize", "fair", 10),
+];
 
 /// Medians by scheduler and work.
 type Medians = BTreeMap<(String, String), u64>;
@@ -30,7 +35,7 @@ pub fn judge(results: &Path, is_written: bool) -> Result<()> {
     let text = fs::read_to_string(folder.join(FILES[0])).context("reading the samples")?;
     let medians = medians(&text)?;
     for ((scheduler, work), median) in &medians {
-        println!("{scheduler:<14} {work:<10} {median:>6} instructions an operation");
+        println!("{scheduler:<15} {work:<10} {median:>6} instructions an operation");
     }
     let misses = misses(&medians)?;
     ensure!(misses.is_empty(), "{}", misses.join("; "));

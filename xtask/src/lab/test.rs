@@ -11,6 +11,8 @@ use crate::repo;
 
 /// Shell functions by which test scripts load and end the scheduler.
 pub const LOADER: &str = "loader.sh";
+/// Python functions that test scripts share.
+pub const GUEST: &str = "guest.py";
 /// Virtual CPUs of a test, siblings on a core. No more than the host has CPUs: time that the host
 /// takes from a virtual CPU looks like work of the task that runs on that CPU.
 pub const CPUS: u32 = 2;
