@@ -32,8 +32,10 @@ static inline u32 ek_preempt(u64 limit_ns, u64 running_vtime_ns)
 /*
  * How long a task runs before a waking task of a weight preempts it immediately, and not at
  * the next tick. Else a receiver of messages would interrupt the sender at each message,
- * and of two tasks that wake each other, one would run for a moment at a time. Like the
- * granularity, this is time of the waking task: a heavier one waits for less.
+ * and of two tasks that wake each other, one would run for a moment at a time. Before that
+ * the running task has to be further ahead by the rest of this time, so that a task whose
+ * bursts are short gets its share beside tasks that never sleep. Like the granularity, this
+ * is time of the waking task: a heavier one waits for less.
  */
 static inline u64 ek_preempt_after_ns(u32 weight)
 {

@@ -14,9 +14,10 @@
  * kick makes that CPU dispatch again, and does nothing on a CPU with a task of a higher
  * scheduling class.
  *
- * `at_once`: even a task that has just begun to run, if it was dispatched as the least.
- * Ticks come at one time on all CPUs: where a task that another one preempted may go, a
- * lighter one may have begun to run at the same tick.
+ * A task that has just begun to run has to be further ahead (ek_preempt_after_ns), but not
+ * with `at_once` if it was dispatched as the least: ticks come at one time on all CPUs, and
+ * where a task that another one preempted may go, a lighter one may have begun to run at
+ * the same tick.
  */
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
@@ -38,12 +39,15 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 			u64 ran_ns = ek_sub(now_ns, cpu->on_cpu_since_ns), rate_ns = 0;
 
 			s32 rank = has_kind ? ek_compare_ranks(cpu_id, kind, number) : 0;
-			u64 vtime_ns = rank < 0 ? 0 : p->scx.dsq_vtime;
+			u64 rest_ns = at_once && cpu->runs_least ? 0 : ek_sub(after_ns, ran_ns);
 
-			if ((rank < 0 && config.specialization == EK_SPECIALIZATION_BY_LOAD) ||
-			    (rank <= 0 && ((at_once && cpu->runs_least) || ran_ns >= after_ns)))
-				rate_ns = ek_preempt_rate_ns(cpu_id, number, vtime_ns, weight,
-							     now_ns);
+			/* Virtual times say nothing where ranks do. */
+			if (rank == 0 || (rank < 0 && rest_ns == 0) ||
+			    (rank < 0 && config.specialization == EK_SPECIALIZATION_BY_LOAD))
+				rate_ns = ek_preempt_rate_ns(
+					cpu_id, number,
+					rank ? 0 : ek_add(p->scx.dsq_vtime, rest_ns), weight,
+					now_ns);
 			if (rate_ns > least_ns) {
 				best = cpu_id;
 				least_ns = ek_rate_above_ns(rate_ns);

@@ -1,10 +1,12 @@
 //! Every task gets a share by weight, and the culprit of each loss is named.
 
 use cpu_model::Class;
-use scenarios::{Role, Workload};
-use simulator::{CfsKernel, Compensation, Config, EevdfKernel, Outcome, RqSharing, Scheduler};
+use scenarios::{Draw, Role, Spread, Step, Workload};
+use simulator::{
+    CfsKernel, Compensation, Config, EevdfKernel, KernelMode, Outcome, Queues, RqSharing, Scheduler,
+};
 
-use crate::build::{SECOND, add, empty, fair, machine, run, saturating, skylake};
+use crate::build::{SECOND, add, empty, fair, machine, run, saturating, skylake, work};
 
 fn run_for(workload: &Workload, config: &Config, ns: u64) -> Outcome {
     let config = Config { limit_ns: ns, ..config.clone() };
@@ -50,6 +52,37 @@ fn no_task_starves_among_equals() {
 }
 
 /// Light 256-bit code demands no level, yet waking the wide registers throttles the sibling.
+/// A waking task waits until the running one has run for some time, and not for ever.
+#[test]
+fn tasks_of_short_bursts_get_their_share_beside_tasks_that_never_sleep() {
+    let mut workload = empty(machine(3, 1));
+    let pause = Draw { mean: 20_000, spread: Spread::Fixed };
+    let burst = [
+        Step::Compute(work(Class::Scalar, 20_000)),
+        Step::Sleep(pause),
+        Step::Loop { to: 0, times: None },
+    ];
+    add(&mut workload, Role::Foreground, 2, &burst);
+    add(&mut workload, Role::Foreground, 5, &saturating(Class::Scalar, None));
+    let newcomers = Compensation::None.newcomers();
+    let model =
+        Scheduler::Fair { compensation: Compensation::None, newcomers, queues: Queues::PerLlc };
+    let schedulers = [
+        Some(model),
+        Some(fair(Compensation::None).scheduler),
+        cfg!(feature = "scx").then_some(Scheduler::Scx(KernelMode::Fair)),
+    ];
+    for scheduler in schedulers.into_iter().flatten() {
+        let config = Config { scheduler, hz: 1000, ..fair(Compensation::None) };
+        let outcome = run_for(&workload, &config, 5 * SECOND);
+        for task in &outcome.tasks {
+            let share = task.cpu_time_ns as f64 / (15 * SECOND) as f64;
+            let name = config.scheduler.name();
+            assert!((0.12..0.16).contains(&share), "{name}: {share:.3} instead of 1/7");
+        }
+    }
+}
+
 #[test]
 fn a_widening_without_a_change_of_level_is_attributed_to_the_widening_task() {
     let mut workload = empty(machine(1, 2));

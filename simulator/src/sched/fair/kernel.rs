@@ -1,8 +1,8 @@
 //! Differences of the kernel scheduler from D's prototype, for queues by last-level cache.
 //!
 //! Slices end at ticks, and are shorter where many tasks wait; a tick preempts a task that is ahead
-//! of a waiting one. A wake-up examines a few CPUs and preempts a slice once at most, and no slice
-//! that has just begun (`scheduler/src/bpf/evenkeel.bpf.c`).
+//! of a waiting one. A wake-up examines a few CPUs and preempts a slice once at most, and one that
+//! has just begun for a task that is further behind (`scheduler/src/bpf/preempt.bpf.h`).
 
 use super::SLICE_NS;
 use crate::world::World;
@@ -60,9 +60,11 @@ impl Kernel {
         world.now_ns - world.cpus[cpu].since_ns >= self.slice_ns[cpu]
     }
 
-    /// Whether a waking task, which preempts after `after_ns`, may preempt the slice of a CPU.
-    pub(super) fn may_preempt(&self, world: &World, cpu: usize, after_ns: u64) -> bool {
-        !self.preempt_requested[cpu] && world.now_ns - world.cpus[cpu].since_ns >= after_ns
+    /// How much further ahead the task of a CPU has to be for a waking one, which preempts after
+    /// `after_ns`: by the rest of that time. `None`: it is preempted already.
+    pub(super) fn rest_ns(&self, world: &World, cpu: usize, after_ns: u64) -> Option<u64> {
+        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
+        (!self.preempt_requested[cpu]).then(|| after_ns.saturating_sub(ran_ns))
     }
 
     pub(super) fn request_preemption(&mut self, cpu: usize) {

@@ -63,11 +63,14 @@ impl Fair {
                 let first = if package == home { near - cpus.start } else { 0 };
                 let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
-                let may_preempt =
-                    |cpu| kernel.is_none_or(|(kernel, ns)| kernel.may_preempt(world, cpu, ns));
+                let rest_ns =
+                    |cpu| kernel.map_or(Some(0), |(kernel, ns)| kernel.rest_ns(world, cpu, ns));
                 nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
                     world.cpus[cpu].running.is_some_and(|running| {
-                        may_preempt(cpu) && self.is_ahead(world, cpu, running, limit)
+                        rest_ns(cpu).is_some_and(|rest_ns| {
+                            let limit = limit.saturating_add(rest_ns);
+                            self.is_ahead(world, cpu, running, limit)
+                        })
                     })
                 })
             })
