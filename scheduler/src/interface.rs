@@ -276,7 +276,7 @@ impl Config {
 }
 
 const CONFIG_BYTES: usize = 656;
-const CPU_BYTES: usize = 1296;
+const CPU_BYTES: usize = 1304;
 /// Offset of `is_wide`.
 const IS_WIDE: usize = CPU_BYTES - 8;
 const CACHE_BYTES: usize = 912;

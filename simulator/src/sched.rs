@@ -35,6 +35,13 @@ pub(crate) enum Wake {
     Woken(By),
 }
 
+impl Wake {
+    /// Whether the waker promises to wait soon.
+    pub(crate) fn is_sync(self) -> bool {
+        matches!(self, Self::Woken(By::Task { sync: true, .. }))
+    }
+}
+
 /// The cause of a wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum By {

@@ -33,6 +33,11 @@ s32 BPF_PROG(ek_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
 {
 	s32 cpu_id = idle_cpu_for_class(p, prev_cpu, wake_flags);
 	bool is_idle = cpu_id >= 0;
+	struct ek_cpu *waker = cpu_of(bpf_get_smp_processor_id());
+
+	if (waker)
+		waker->sync_wakes =
+			wake_flags & kernel_enum(scx_wake_flags, SCX_WAKE_SYNC) ? p->pid : 0;
 
 	/* The kernel would pick an idle CPU of a narrow core. */
 	if (!is_idle && may_specialize() && class_of(p, scx_bpf_now()) == EK_TASK_WIDE)

@@ -254,6 +254,8 @@ struct ek_cpu {
 	u64 core_wide_until_ns;
 	/* A waking task preempts the running task: the CPU is kicked. */
 	u32 preempt_requested;
+	/* The task that the running one wakes and promises to sleep for soon; 0: none. */
+	u32 sync_wakes;
 	/* The running task has yielded. */
 	u32 has_yielded;
 	/* Level that the running task is believed to demand. */
@@ -439,7 +441,7 @@ struct ek_end {
 };
 
 _Static_assert(sizeof(struct ek_config) == 656, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1296, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1304, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 912, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");

@@ -7,6 +7,14 @@
 
 #include "siblings.bpf.h"
 
+/* Whether the task on this CPU wakes `p` and promises to sleep soon. */
+static bool is_woken_sync(const struct task_struct *p)
+{
+	const struct ek_cpu *waker = cpu_of(bpf_get_smp_processor_id());
+
+	return waker && waker->sync_wakes == (u32)p->pid;
+}
+
 /*
  * Preempts a task of the cache that is ahead of `p`, which is being enqueued: the nearest
  * one, or one of a group whose virtual time passes faster. A CPU that runs no task of ours
@@ -14,10 +22,10 @@
  * kick makes that CPU dispatch again, and does nothing on a CPU with a task of a higher
  * scheduling class.
  *
- * A task that has just begun to run has to be further ahead (ek_preempt_after_ns), but not
- * with `at_once` if it was dispatched as the least: ticks come at one time on all CPUs, and
- * where a task that another one preempted may go, a lighter one may have begun to run at
- * the same tick.
+ * A task that has just begun to run has to be further ahead (ek_preempt_after_ns), and is
+ * not preempted for a task whose waker is about to sleep. With `at_once` neither holds for
+ * one that was dispatched as the least: ticks come at one time on all CPUs, and where a
+ * task that another one preempted may go, a lighter one may have begun at the same tick.
  */
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
@@ -42,7 +50,8 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 			u64 rest_ns = at_once && cpu->runs_least ? 0 : ek_sub(after_ns, ran_ns);
 
 			/* Virtual times say nothing where ranks do. */
-			if (rank == 0 || (rank < 0 && rest_ns == 0) ||
+			if ((rank == 0 && (rest_ns == 0 || !is_woken_sync(p))) ||
+			    (rank < 0 && rest_ns == 0) ||
 			    (rank < 0 && config.specialization == EK_SPECIALIZATION_BY_LOAD))
 				rate_ns = ek_preempt_rate_ns(
 					cpu_id, number,

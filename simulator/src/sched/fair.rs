@@ -446,7 +446,7 @@ impl Scheduler for Fair {
         let interrupted = match &self.specialized {
             _ if idle.is_some() => None,
             Some(_) => self.preemptable_specialized(world, task, cpu),
-            None => self.preemptable(world, task, cpu),
+            None => self.preemptable(world, task, cpu, wake.is_sync()),
         };
         if let (Some(kernel), Some(cpu)) = (&mut self.kernel, interrupted) {
             kernel.request_preemption(cpu);

@@ -13,7 +13,7 @@ use crate::error::SimError;
 use crate::outcome::SpecializationCounts;
 use crate::sched::scx_kinds::Kinds;
 use crate::sched::scx_sense::{self, Sense};
-use crate::sched::{By, Charged, Decided, Pick, Placed, Scheduler, Wake};
+use crate::sched::{Charged, Decided, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
 use crate::task::Stop;
 use crate::world::World;
@@ -143,11 +143,9 @@ impl Scheduler for Scx {
             Wake::New { by_cpu } => {
                 Waker { cpu: by_cpu.unwrap_or(home), is_fork: true, is_sync: false }
             }
-            Wake::Woken(by) => Waker {
-                cpu: by.cpu().unwrap_or(last),
-                is_fork: false,
-                is_sync: matches!(by, By::Task { sync: true, .. }),
-            },
+            Wake::Woken(by) => {
+                Waker { cpu: by.cpu().unwrap_or(last), is_fork: false, is_sync: wake.is_sync() }
+            }
         };
         let Some(number) = self.enter(world, task, waker.is_fork) else {
             return Placed { cpu: last, reschedule: None };

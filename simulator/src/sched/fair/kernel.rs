@@ -61,10 +61,16 @@ impl Kernel {
     }
 
     /// How much further ahead the task of a CPU has to be for a waking one, which preempts after
-    /// `after_ns`: by the rest of that time. `None`: it is preempted already.
-    pub(super) fn rest_ns(&self, world: &World, cpu: usize, after_ns: u64) -> Option<u64> {
-        let ran_ns = world.now_ns - world.cpus[cpu].since_ns;
-        (!self.preempt_requested[cpu]).then(|| after_ns.saturating_sub(ran_ns))
+    /// `after_ns`: by the rest of that time. `None`: it is preempted already, or has just begun
+    /// and the waker is about to sleep (`is_sync`).
+    pub(super) fn rest_ns(
+        &self,
+        world: &World,
+        cpu: usize,
+        (after_ns, is_sync): (u64, bool),
+    ) -> Option<u64> {
+        let rest_ns = after_ns.saturating_sub(world.now_ns - world.cpus[cpu].since_ns);
+        (!self.preempt_requested[cpu] && (rest_ns == 0 || !is_sync)).then_some(rest_ns)
     }
 
     pub(super) fn request_preemption(&mut self, cpu: usize) {

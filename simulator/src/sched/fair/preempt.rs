@@ -47,11 +47,18 @@ impl Fair {
 
     /// The first CPU, nearest first, whose task is ahead of the woken one by the granularity.
     /// MuQSS's `try_preempt` takes the first in locality order as well.
-    pub(super) fn preemptable(&self, world: &World, task: usize, near: usize) -> Option<usize> {
+    /// `is_sync`: the waker is about to sleep.
+    pub(super) fn preemptable(
+        &self,
+        world: &World,
+        task: usize,
+        near: usize,
+        is_sync: bool,
+    ) -> Option<usize> {
         let mask = &world.affinities.masks[world.tasks[task].mask];
         let limit = self.preempt_limit(world, task);
         let after_ns = || policy::preempt_after_ns(world.tasks[task].weight);
-        let kernel = self.kernel.as_ref().map(|kernel| (kernel, after_ns()));
+        let kernel = self.kernel.as_ref().map(|kernel| (kernel, (after_ns(), is_sync)));
         let home = world.topology.package_of(near);
         let packages = world.topology.packages;
         let reach = if self.groups == 1 { packages } else { 1 };
@@ -64,7 +71,7 @@ impl Fair {
                 let scanned = self.kernel.as_ref().map_or(cpus.len(), |_| WAKE_SCAN_MAX);
                 let nearest_first = (0..cpus.len()).map(|i| cpus.start + (first + i) % cpus.len());
                 let rest_ns =
-                    |cpu| kernel.map_or(Some(0), |(kernel, ns)| kernel.rest_ns(world, cpu, ns));
+                    |cpu| kernel.map_or(Some(0), |(kernel, by)| kernel.rest_ns(world, cpu, by));
                 nearest_first.take(scanned).filter(|&cpu| mask.contains(cpu)).find(|&cpu| {
                     world.cpus[cpu].running.is_some_and(|running| {
                         rest_ns(cpu).is_some_and(|rest_ns| {
