@@ -92,12 +92,15 @@ mod tests {
         let text = format!(
             "{HEAD}scx_simple,pipe,0,1000,0\nscx_simple,messaging,0,1000,0\nfair,pipe,0,900,0\n\
              fair,pipe,1,1050,0\nfair,pipe,2,2000,0\nfair,messaging,0,1051,0\n\
-             fair-isolation,pipe,0,1061,0\nfair-isolation,messaging,0,1050,0\n"
+             fair-isolation,pipe,0,1061,0\nfair-isolation,messaging,0,1050,0\n\
+             specialize,pipe,0,1060,0\nspecialize,messaging,0,1050,0\n\
+             fair-specialize,pipe,0,1050,0\nfair-specialize,messaging,0,1090,0\n"
         );
         let found = misses(&medians(&text).unwrap()).unwrap();
         let expected = [
             "messaging: fair takes 5.1 % more than scx_simple; the goal is 5 %",
             "pipe: fair-isolation takes 1.0 % more than fair; the goal is 1 %",
+            "messaging: fair-specialize takes 3.7 % more than fair; the goal is 1 %",
         ];
         assert_eq!(found, expected);
     }
