@@ -1,14 +1,15 @@
 //! `evenkeel exec`: starts a command with a declared kind of task, for core specialization.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::os::unix::net::UnixStream;
+use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::ValueEnum;
+
+use crate::scheduler_socket::Socket;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -21,8 +22,6 @@ Examples:
 
 /// The socket of `scx_evenkeel`; `scheduler/src/kinds/declarations.rs` has the same.
 const SOCKET: &str = "/run/evenkeel/declare";
-/// How long the scheduler may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -64,8 +63,8 @@ pub fn run(args: &Args) -> Result<()> {
 }
 
 fn declare(class: Class) -> Result<()> {
-    let stream = match UnixStream::connect(SOCKET) {
-        Ok(stream) => stream,
+    let mut socket = match Socket::connect(Path::new(SOCKET)) {
+        Ok(socket) => socket,
         Err(error)
             if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::ConnectionRefused) =>
         {
@@ -76,12 +75,9 @@ fn declare(class: Class) -> Result<()> {
         }
         Err(error) => return Err(error).context(SOCKET),
     };
-    stream.set_read_timeout(Some(PATIENCE)).context(SOCKET)?;
-    stream.set_write_timeout(Some(PATIENCE)).context(SOCKET)?;
-    let asked = (&stream).write_all(format!("class {}\n", class.name()).as_bytes());
-    let mut answer = String::new();
-    let read = asked.and_then(|()| BufReader::new(&stream).read_line(&mut answer));
-    read.with_context(|| format!("{SOCKET}: the scheduler does not answer"))?;
+    let answer = socket
+        .ask(&format!("class {}", class.name()))
+        .with_context(|| format!("{SOCKET}: the scheduler does not answer"))?;
     match answer.trim_end().strip_prefix("error: ") {
         Some(why) => bail!("the scheduler refuses: {why}"),
         None if answer == "ok\n" => Ok(()),

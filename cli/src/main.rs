@@ -17,6 +17,7 @@ mod mistake;
 mod mixes;
 mod run_options;
 mod scenario_list;
+mod scheduler_socket;
 mod seconds;
 mod settings;
 mod simulate;

@@ -214,12 +214,7 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn give_up(&self, events: u32) -> Result<(), LoadError> {
-        let written = map(&self.object, ".data.given_up").update(
-            &0u32.to_ne_bytes(),
-            &events.to_ne_bytes(),
-            MapFlags::ANY,
-        );
-        written.map_err(refused("telling which counters are given up"))
+        self.set_variable(".data.given_up", events, "telling which counters are given up")
     }
 
     /// Switches core specialization off, or on again.
@@ -227,12 +222,14 @@ impl Running {
     /// # Errors
     /// [`LoadError`].
     pub fn switch_specialization(&self, is_on: bool) -> Result<(), LoadError> {
-        let written = map(&self.object, ".data.specialization").update(
-            &0u32.to_ne_bytes(),
-            &u32::from(!is_on).to_ne_bytes(),
-            MapFlags::ANY,
-        );
-        written.map_err(refused("switching core specialization"))
+        let is_off = u32::from(!is_on);
+        self.set_variable(".data.specialization", is_off, "switching core specialization")
+    }
+
+    /// Sets the variable that is alone in a section of the BPF program.
+    fn set_variable(&self, section: &str, value: u32, what: &'static str) -> Result<(), LoadError> {
+        let (key, value) = (0u32.to_ne_bytes(), value.to_ne_bytes());
+        map(&self.object, section).update(&key, &value, MapFlags::ANY).map_err(refused(what))
     }
 
     /// The values of all counters, summed over the CPUs, in the order of [`Counter`].

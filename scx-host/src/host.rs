@@ -3,6 +3,7 @@
 use std::cell::{RefCell, RefMut};
 use std::collections::BTreeMap;
 use std::io;
+use std::sync::Arc;
 
 use thiserror::Error;
 
@@ -14,7 +15,7 @@ use crate::image::Image;
 use crate::kfuncs;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::{Counted, MapError, Maps};
-use crate::object::{Object, ObjectError};
+use crate::object::{Object, ObjectError, Symbol};
 use crate::ops::{Op, Ops, Program};
 use crate::state::{Context, Custody, Life, Parts, State, Task};
 use crate::topology::Topology;
@@ -69,7 +70,7 @@ pub struct Host {
     instance: *mut *const RefCell<State>,
     map_addresses: Vec<u64>,
     /// Where the scheduler's symbols are.
-    symbols: BTreeMap<String, u64>,
+    symbols: Arc<BTreeMap<String, Symbol>>,
     exit_layout: ExitLayout,
     is_attached: bool,
     // Last, and so dropped last: the fields above point into the image.
@@ -156,7 +157,7 @@ impl Host {
             ops,
             instance,
             map_addresses,
-            symbols: object.symbols.iter().map(|(name, it)| (name.clone(), it.address)).collect(),
+            symbols: Arc::clone(&object.symbols),
             exit_layout: ExitLayout::new(object),
             is_attached: false,
             image,
@@ -431,11 +432,10 @@ impl Host {
     /// # Errors
     /// [`ObjectError::Missing`].
     pub fn set_variable(&mut self, name: &str, value: u32) -> Result<(), ObjectError> {
-        let address = self.symbols.get(name);
-        let address = *address.ok_or_else(|| ObjectError::Missing(name.to_owned()))?;
+        let symbol = self.symbols.get(name).ok_or_else(|| ObjectError::Missing(name.to_owned()))?;
         // SAFETY: the symbol is a variable of the scheduler's source, which is aligned, and no code
         // of the scheduler runs during the call.
-        unsafe { self.image.at(address).cast::<u32>().write_volatile(value) };
+        unsafe { self.image.at(symbol.address).cast::<u32>().write_volatile(value) };
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! A compiled scheduler: its code for this machine, and the types of its BPF build.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use object::elf::FileHeader64;
 use object::read::elf::ElfFile;
@@ -53,7 +54,8 @@ pub(crate) struct Symbol {
 pub struct Object {
     native: Vec<u8>,
     pub(crate) btf: Btf,
-    pub(crate) symbols: BTreeMap<String, Symbol>,
+    /// Shared with the instances, of which a simulation makes one for each run.
+    pub(crate) symbols: Arc<BTreeMap<String, Symbol>>,
     pub(crate) max_entries: BTreeMap<String, usize>,
     /// Operations that the host takes as not defined.
     pub(crate) without: BTreeSet<String>,
@@ -81,7 +83,7 @@ impl Object {
         let mut object = Self {
             native: native.to_vec(),
             btf,
-            symbols,
+            symbols: Arc::new(symbols),
             max_entries: BTreeMap::new(),
             without: BTreeSet::new(),
         };

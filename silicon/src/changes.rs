@@ -31,6 +31,20 @@ pub(crate) fn of_changes(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: quantile(&means, 0.5), low, high, samples: n })
 }
 
+/// Whether so many changes suffice: there are `at_least` of them, and their interval's half-width
+/// is at most that many points. Looked at after each `a_look` of them alone, since each look is a
+/// chance to stop too early.
+pub(crate) fn are_enough(
+    changes: &[f64],
+    at_least: usize,
+    a_look: usize,
+    half_width_points: f64,
+) -> bool {
+    changes.len() >= at_least
+        && changes.len().is_multiple_of(a_look)
+        && of_changes(changes).is_some_and(|found| found.half_width() <= half_width_points)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,11 +1,11 @@
 //! The work that programs have done so far.
 
+use std::fs;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
+use sensors::topology::{FOLDER, cpu_list};
 use silicon::Instructions;
-
-use crate::doctor;
 
 /// Decimals of a printed number that count.
 const FRACTION: f64 = 1000.0;
@@ -26,7 +26,9 @@ impl Progress {
             progress.read()?;
             return Ok(progress);
         }
-        let cpus: Vec<u32> = doctor::probe().cores.concat();
+        let online = format!("{FOLDER}/online");
+        let text = fs::read_to_string(&online).with_context(|| online.clone())?;
+        let cpus = cpu_list(text.trim()).with_context(|| format!("{online}: no list of CPUs"))?;
         let open = Instructions::open(&cpus).map(Self::Instructions);
         open.map_err(|why| {
             anyhow!(

@@ -1,23 +1,21 @@
 //! The switch of the scheduler that runs: a request on its socket of statistics. What it switched
 //! off is on again when the connection ends, however this process ends.
 
-use std::io::{BufRead, BufReader, ErrorKind, Write};
-use std::os::unix::net::UnixStream;
+use std::io::ErrorKind;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde_json::{Value, json};
 
+use crate::scheduler_socket::Socket;
+
 /// The socket of statistics of sched_ext's schedulers; `scheduler/src/stats/socket.rs` has the
 /// same.
 pub const STATS: &str = concat!("/var/run/scx/", "root", "/stats");
-/// How long the scheduler may take to answer.
-const PATIENCE: Duration = Duration::from_secs(5);
 
 /// A connection to the scheduler.
 pub struct Switch {
-    stream: BufReader<UnixStream>,
+    socket: Socket,
     mode: String,
 }
 
@@ -28,8 +26,8 @@ impl Switch {
     /// If none runs, or it has no core specialization.
     pub fn connect(path: &Path) -> Result<Self> {
         let shown = path.display();
-        let stream = match UnixStream::connect(path) {
-            Ok(stream) => stream,
+        let socket = match Socket::connect(path) {
+            Ok(socket) => socket,
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 bail!("no right to switch the scheduler ({shown}): run it as root")
             }
@@ -38,9 +36,7 @@ impl Switch {
                  fair-specialize first"
             ),
         };
-        stream.set_read_timeout(Some(PATIENCE)).with_context(|| shown.to_string())?;
-        stream.set_write_timeout(Some(PATIENCE)).with_context(|| shown.to_string())?;
-        let mut switch = Self { stream: BufReader::new(stream), mode: String::new() };
+        let mut switch = Self { socket, mode: String::new() };
         let report = switch.ask(&json!({ "req": "stats" }))?;
         match report.get("mode").and_then(Value::as_str) {
             Some(mode) => mode.clone_into(&mut switch.mode),
@@ -64,11 +60,9 @@ impl Switch {
     }
 
     fn ask(&mut self, request: &Value) -> Result<Value> {
-        let mut line = String::new();
-        let asked = writeln!(self.stream.get_mut(), "{request}");
-        let read = asked.and_then(|()| self.stream.read_line(&mut line));
-        let bytes = read.context("the scheduler does not answer")?;
-        if bytes == 0 {
+        let asked = self.socket.ask(&request.to_string());
+        let line = asked.context("the scheduler does not answer")?;
+        if line.is_empty() {
             bail!("the scheduler ended");
         }
         let answer: Value = serde_json::from_str(&line).context("the scheduler's answer")?;

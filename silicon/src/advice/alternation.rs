@@ -5,7 +5,7 @@ use thiserror::Error;
 
 use super::{Verdict, judge};
 use crate::Estimate;
-use crate::changes::{VALUES_MIN, of_changes};
+use crate::changes::{VALUES_MIN, are_enough, of_changes};
 use crate::machine::Random;
 
 /// How an alternation is made.
@@ -71,12 +71,15 @@ pub struct TooFewPairs {
 /// # Errors
 /// [`TooFewPairs`].
 pub fn advise(pairs: Vec<Pair>) -> Result<Advice, TooFewPairs> {
-    let changes: Vec<f64> = pairs.iter().map(Pair::change_pct).collect();
-    let change_pct = of_changes(&changes).ok_or(TooFewPairs { pairs: pairs.len() })?;
+    let change_pct = of_changes(&changes_of(&pairs)).ok_or(TooFewPairs { pairs: pairs.len() })?;
     Ok(Advice { verdict: judge(&change_pct), change_pct, pairs })
 }
 
-/// Pairs between two looks at the interval: each look is a chance to stop too early.
+fn changes_of(pairs: &[Pair]) -> Vec<f64> {
+    pairs.iter().map(Pair::change_pct).collect()
+}
+
+/// Pairs between two looks at the interval.
 const PAIRS_A_LOOK: usize = 10;
 /// This many pairs without work are bad luck, if half as many pairs have some.
 const WORKLESS_MAX: usize = 20;
@@ -191,16 +194,11 @@ impl Alternation {
     }
 
     fn has_enough(&self) -> bool {
+        let Plan { pairs_min, pairs_max, half_width_points, .. } = self.plan;
         let pairs = self.pairs.len();
-        let is_look = pairs >= self.plan.pairs_min && pairs.is_multiple_of(PAIRS_A_LOOK);
-        pairs >= self.plan.pairs_max.max(VALUES_MIN)
+        pairs >= pairs_max.max(VALUES_MIN)
             || self.workless > WORKLESS_MAX.max(2 * pairs)
-            || (is_look && self.is_narrow())
-    }
-
-    fn is_narrow(&self) -> bool {
-        let changes: Vec<f64> = self.pairs.iter().map(Pair::change_pct).collect();
-        of_changes(&changes).is_some_and(|it| it.half_width() <= self.plan.half_width_points)
+            || are_enough(&changes_of(&self.pairs), pairs_min, PAIRS_A_LOOK, half_width_points)
     }
 }
 

@@ -6,7 +6,7 @@ use kernels::Tsc;
 use serde::Serialize;
 
 use crate::Estimate;
-use crate::changes::{VALUES_MIN, of_changes};
+use crate::changes::{VALUES_MIN, are_enough, of_changes};
 use crate::machine::Random;
 
 use super::{Culprit, Form, Progress, TrialError, Victim, culprit, victim};
@@ -114,11 +114,8 @@ pub fn run(
         }
         changes.push(pair.change_pct());
         progress(changes.len(), plan.pairs_max);
-        if changes.len() >= plan.pairs_min && changes.len().is_multiple_of(PAIRS_A_LOOK) {
-            let found = of_changes(&changes);
-            if found.is_some_and(|found| found.half_width() <= plan.half_width_points) {
-                break;
-            }
+        if are_enough(&changes, plan.pairs_min, PAIRS_A_LOOK, plan.half_width_points) {
+            break;
         }
     }
     let placebos: Vec<f64> =

@@ -3,7 +3,6 @@
 use super::Engine;
 use crate::error::SimError;
 use crate::sched::Scheduler;
-use crate::task;
 use crate::timers::{NEVER, Timer};
 
 impl<S: Scheduler> Engine<'_, S> {
@@ -17,11 +16,7 @@ impl<S: Scheduler> Engine<'_, S> {
 
     /// The operator reads the work done and switches.
     pub(super) fn operate(&mut self) -> Result<(), SimError> {
-        for cpu in 0..self.world.topology.cpus {
-            self.world.close(cpu);
-        }
-        let ref_khz = self.world.model.turbo.ref_khz;
-        let done = self.world.tasks.iter().map(|task| task::ref_cycles(task.done, ref_khz)).sum();
+        let done = self.ref_cycles_done().iter().sum();
         let Some(operator) = &mut self.operator else { return Ok(()) };
         let is_on = operator.act(self.world.now_ns, done);
         if !self.scheduler.switch_specialization(&self.world, is_on) {

@@ -14,12 +14,16 @@ impl<S: Scheduler> Engine<'_, S> {
             return;
         }
         self.world.now_ns = ended_ns;
+        let ref_cycles = self.ref_cycles_done();
+        self.warm_up = Some(WarmUp { ended_ns, ref_cycles });
+    }
+
+    /// By task: the reference cycles that it has done until now.
+    pub(super) fn ref_cycles_done(&mut self) -> Vec<u64> {
         for cpu in 0..self.world.topology.cpus {
             self.world.close(cpu);
         }
         let ref_khz = self.world.model.turbo.ref_khz;
-        let tasks = self.world.tasks.iter();
-        let ref_cycles = tasks.map(|task| task::ref_cycles(task.done, ref_khz)).collect();
-        self.warm_up = Some(WarmUp { ended_ns, ref_cycles });
+        self.world.tasks.iter().map(|task| task::ref_cycles(task.done, ref_khz)).collect()
     }
 }

@@ -2,7 +2,7 @@
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{Compensation, Config, Newcomers, Outcome, Queues, Scheduler};
+use simulator::{Compensation, Config, Newcomers, Operator, Outcome, Queues, Scheduler};
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
@@ -121,6 +121,27 @@ pub fn placed(compensation: Compensation, newcomers: Newcomers) -> Config {
 pub fn run(workload: &Workload, config: &Config) -> Outcome {
     let outcome = simulator::run(&skylake(), workload, config).unwrap();
     assert!(outcome.completed, "the foreground must end");
+    outcome
+}
+
+/// Switches specialization at these times.
+pub struct Switches(pub Vec<(u64, bool)>);
+
+impl Operator for Switches {
+    fn acts_ns(&self) -> Option<u64> {
+        self.0.first().map(|&(at_ns, _)| at_ns)
+    }
+
+    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
+        self.0.remove(0).1
+    }
+}
+
+/// A run in which specialization is switched at these times.
+pub fn run_switched(workload: &Workload, config: &Config, switches: &[(u64, bool)]) -> Outcome {
+    let mut operator = Switches(switches.to_vec());
+    let outcome = simulator::run_operated(&skylake(), workload, config, &mut operator).unwrap();
+    assert!(operator.0.is_empty());
     outcome
 }
 

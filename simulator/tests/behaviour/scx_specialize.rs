@@ -2,13 +2,11 @@
 
 use cpu_model::Class;
 use scenarios::{CpuSet, Machine, Role, Workload};
-use simulator::{
-    Compensation, Config, KernelMode, Operator, PhaseEnd, Scheduler, SensorSet, Specialization,
-};
+use simulator::{Compensation, Config, KernelMode, PhaseEnd, Scheduler, SensorSet, Specialization};
 
 use trace::Event;
 
-use crate::build::{MS, SECOND, add, empty, fair, machine, saturating, skylake};
+use crate::build::{MS, SECOND, add, empty, fair, machine, run_switched, saturating, skylake};
 
 const SETTINGS: Specialization =
     Specialization { phase_end: PhaseEnd::Timeout, ..Specialization::PUBLISHED };
@@ -34,19 +32,6 @@ fn mix(machine: Machine, narrow: u64, wide: u64) -> Workload {
     workload
 }
 
-/// Switches specialization off, and perhaps on again.
-struct Switches(Vec<(u64, bool)>);
-
-impl Operator for Switches {
-    fn acts_ns(&self) -> Option<u64> {
-        self.0.first().map(|&(at_ns, _)| at_ns)
-    }
-
-    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
-        self.0.remove(0).1
-    }
-}
-
 #[test]
 fn switched_off_it_is_the_mode_without_it() {
     let mut workload = mix(machine(4, 2), 9, 7);
@@ -56,8 +41,7 @@ fn switched_off_it_is_the_mode_without_it() {
         (KernelMode::FairSpecialize(SETTINGS), KernelMode::Isolation),
     ] {
         let config = scx(own, SECOND);
-        let mut off = Switches(vec![(0, false)]);
-        let off = simulator::run_operated(&skylake(), &workload, &config, &mut off).unwrap();
+        let off = run_switched(&workload, &config, &[(0, false)]);
         let plain = simulator::run(&skylake(), &workload, &scx(plain, SECOND)).unwrap();
         let on = simulator::run(&skylake(), &workload, &config).unwrap();
         assert_eq!(off.tasks, plain.tasks, "{own:?}");
@@ -70,10 +54,8 @@ fn switched_on_again_it_keeps_wide_tasks_from_narrow_cores() {
     let workload = mix(machine(8, 1), 12, 6);
     let settings = Specialization { wide_cores: Some(2), ..SETTINGS };
     for mode in [KernelMode::Specialize(settings), KernelMode::FairSpecialize(settings)] {
-        let mut switches = Switches(vec![(SECOND / 2, false), (SECOND, true)]);
-        let config = scx(mode, 2 * SECOND);
-        let outcome =
-            simulator::run_operated(&skylake(), &workload, &config, &mut switches).unwrap();
+        let switches = [(SECOND / 2, false), (SECOND, true)];
+        let outcome = run_switched(&workload, &scx(mode, 2 * SECOND), &switches);
         let mut misplaced_ns = [0; 3];
         let mut running = [(0, 0); 8];
         for record in &outcome.history.unwrap().records {

@@ -3,11 +3,13 @@
 use cpu_model::Class;
 use scenarios::{CpuSet, Draw, Role, Spread, Step, Workload};
 use simulator::{
-    Config, Costs, Operator, Outcome, PhaseEnd, Scheduler, Specialization, SpecializationCounts,
+    Config, Costs, Outcome, PhaseEnd, Scheduler, Specialization, SpecializationCounts,
 };
 use trace::{Event, SwitchState};
 
-use crate::build::{MS, SECOND, add, empty, machine, run, saturating, skylake, work};
+use crate::build::{
+    MS, SECOND, Switches, add, empty, machine, run, run_switched, saturating, skylake, work,
+};
 
 fn specialize(settings: Specialization) -> Config {
     Config::plain(Scheduler::Specialize(settings), 1000 * SECOND)
@@ -292,26 +294,6 @@ fn fair_specialize_has_a_wide_task_that_no_wide_core_may_run_where_it_may() {
     let outcome = run(&workload, &config);
     assert!(counts(&outcome).misplaced_slices > 10);
     assert!(outcome.tasks[6].cpu_time_ns > outcome.simulated_ns / 3);
-}
-
-/// Switches specialization at these times.
-struct Switches(Vec<(u64, bool)>);
-
-impl Operator for Switches {
-    fn acts_ns(&self) -> Option<u64> {
-        self.0.first().map(|&(at_ns, _)| at_ns)
-    }
-
-    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
-        self.0.remove(0).1
-    }
-}
-
-fn run_switched(workload: &Workload, config: &Config, switches: &[(u64, bool)]) -> Outcome {
-    let mut operator = Switches(switches.to_vec());
-    let outcome = simulator::run_operated(&skylake(), workload, config, &mut operator).unwrap();
-    assert!(operator.0.is_empty());
-    outcome
 }
 
 #[test]
