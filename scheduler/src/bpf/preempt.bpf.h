@@ -29,7 +29,7 @@ static bool is_woken_sync(const struct task_struct *p)
  */
 static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at_once, u64 now_ns)
 {
-	bool has_kind = specializes(now_ns);
+	bool has_kind = specializes(now_ns), is_sync = is_woken_sync(p);
 	u32 cpu_id = near, best = near, weight = weight_of(p);
 	u32 kind = has_kind ? class_of(p, now_ns) : EK_TASK_NARROW;
 	u64 after_ns = ek_preempt_after_ns(weight), least_ns = 0;
@@ -50,7 +50,7 @@ static void preempt_one_cpu(struct task_struct *p, u32 number, u32 near, bool at
 			u64 rest_ns = at_once && cpu->runs_least ? 0 : ek_sub(after_ns, ran_ns);
 
 			/* Virtual times say nothing where ranks do. */
-			if ((rank == 0 && (rest_ns == 0 || !is_woken_sync(p))) ||
+			if ((rank == 0 && (rest_ns == 0 || !is_sync)) ||
 			    (rank < 0 && rest_ns == 0) ||
 			    (rank < 0 && config.specialization == EK_SPECIALIZATION_BY_LOAD))
 				rate_ns = ek_preempt_rate_ns(
