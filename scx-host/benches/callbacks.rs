@@ -66,7 +66,7 @@ impl Bench {
         for task in 0..tasks {
             let name = format!("task {}", task % 3);
             let spec = TaskSpec { name, cpu: task % cpus, ..TaskSpec::default() };
-            let number = bench.host.add_task(&spec, true).unwrap();
+            let number = bench.host.add_task(&spec, Some(spec.cpu)).unwrap();
             bench.host.wake(number, Waker { cpu: spec.cpu, is_fork: true, is_sync: false });
             bench.choose();
         }

@@ -250,15 +250,18 @@ impl Host {
 
     // --- Tasks come and go ---
 
-    /// Adds a task, which was forked or existed before the scheduler. `None` if the scheduler's
-    /// `init_task` refuses the task, which makes a fork fail.
-    pub fn add_task(&mut self, spec: &TaskSpec, is_forked: bool) -> Option<usize> {
+    /// Adds a task that the current task of a CPU forks, or one that no task of this machine forks:
+    /// it existed before the scheduler. `None` if the scheduler's `init_task` refuses the task,
+    /// which makes a fork fail.
+    pub fn add_task(&mut self, spec: &TaskSpec, forked_on: Option<usize>) -> Option<usize> {
         let task = self.enter(spec);
         let pointer = self.pointer(task);
-        let arguments = [u8::from(is_forked), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
+        let arguments =
+            [u8::from(forked_on.is_some()), 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         let cpu = spec.cpu;
         let given = [pointer, arguments.as_ptr() as u64];
-        if self.call(Op::InitTask, cpu, None, &given).unwrap_or(0) as i32 != 0 {
+        if self.call(Op::InitTask, forked_on.unwrap_or(cpu), None, &given).unwrap_or(0) as i32 != 0
+        {
             let mut state = self.state();
             state.tasks[task].life = Life::Gone;
             state.forget_gone(task);

@@ -71,7 +71,7 @@ impl Machine {
 
     /// Adds a task; false if the scheduler refuses the task.
     pub fn start(&mut self, spec: &TaskSpec, habit: Habit) -> bool {
-        let Some(number) = self.host.add_task(spec, true) else { return false };
+        let Some(number) = self.host.add_task(spec, Some(spec.cpu)) else { return false };
         let left_ns = habit.computes_ns;
         self.tasks.push(Task {
             number,

@@ -3,8 +3,8 @@
 use cpu_model::{CpuTable, TurboMode};
 use policy::Mode;
 use scx_host::{
-    Compensation, Config, Counted, EVENTS, Faults, HardwareEvent, Host, Object, Sensor, TaskSpec,
-    Topology, Waker, evenkeel, load_evenkeel,
+    Compensation, Config, CoreRule, Counted, EVENTS, Faults, HardwareEvent, Host, Object, Sensor,
+    Specialization, TaskSpec, Topology, Waker, evenkeel, load_evenkeel,
 };
 
 /// Upper halves of ZMM 0 to 15 in use (SDM 13.1).
@@ -23,14 +23,18 @@ fn host_of(
     process: [Option<usize>; 2],
 ) -> (Host, Object) {
     let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
-    let compensation = Some(Compensation::on(&model, Mode::Relative, sensors, events));
+    start(Compensation::on(&model, Mode::Relative, sensors, events), process)
+}
+
+fn start(compensation: Compensation, process: [Option<usize>; 2]) -> (Host, Object) {
     let topology = Topology::regular(1, 1, 1);
+    let compensation = Some(compensation);
     let config = Config { compensation, emits_decisions: true, ..Config::default() };
     let object = evenkeel(&config, &topology);
     let mut host = load_evenkeel(&object, &config, topology, Faults::default()).unwrap();
     for (name, process) in ["first", "second"].into_iter().zip(process) {
         let spec = TaskSpec { name: name.into(), process, ..TaskSpec::default() };
-        let task = host.add_task(&spec, true).unwrap();
+        let task = host.add_task(&spec, Some(spec.cpu)).unwrap();
         host.wake(task, Waker { cpu: 0, is_fork: true, is_sync: false });
         if host.take_reschedules() == [0] {
             host.schedule(0, 0);
@@ -100,6 +104,32 @@ fn what_registers_of_a_thread_show_is_evidence_about_all_threads_of_its_process(
     host.remove_task(1);
     assert_eq!(host.storage("tasks", 0), None);
     assert_eq!(host.exit(), None);
+}
+
+/// With core specialization (D 6.3.2). A task that no task forks is of no parent's kind.
+#[test]
+fn a_task_is_as_wide_as_the_task_that_forks_it() {
+    let model = CpuTable::by_name("xeon-gold-6130").unwrap().model(TurboMode::On).unwrap();
+    let mut compensation = Compensation::on(&model, Mode::None, &[Sensor::Registers], &[]);
+    compensation.specialization = Some(Specialization {
+        rule: CoreRule::Load,
+        wide_cores: None,
+        ends_by_call: false,
+        enrols_declared: false,
+    });
+    let (mut host, object) = start(compensation, [None, None]);
+    for (turn, task) in [(1, 1), (2, 0)] {
+        host.set_now(turn * 20 * MS);
+        assert_eq!(host.schedule(0, 20 * MS).task, Some(task));
+        host.save_registers(0, ZMM_HI256);
+    }
+    let until_ns = wide_until_ns(&host, &object, 0);
+    assert!(until_ns > 40 * MS, "{until_ns}");
+    let spec = TaskSpec { name: "child".into(), ..TaskSpec::default() };
+    for (forked_on, expected_ns) in [(Some(0), until_ns), (None, 0)] {
+        let task = host.add_task(&spec, forked_on).unwrap();
+        assert_eq!(wide_until_ns(&host, &object, task), expected_ns, "{forked_on:?}");
+    }
 }
 
 /// The refunds by task, with the counters of a CPU: slices of 20 ms by turns, those of the first

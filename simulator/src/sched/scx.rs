@@ -100,8 +100,9 @@ impl Scx {
         })
     }
 
-    /// The task's number in the host, after adding the task if necessary.
-    fn enter(&mut self, world: &World, task: usize, is_forked: bool) -> Option<usize> {
+    /// The task's number in the host, after adding the task if necessary; `forked_on`: the CPU of
+    /// the task that forks it.
+    fn enter(&mut self, world: &World, task: usize, forked_on: Option<usize>) -> Option<usize> {
         if self.number[task].is_none() {
             // Threads of an application are those of a process, led by the first that came.
             let first = *self.first[self.application[task]].get_or_insert(task);
@@ -111,7 +112,7 @@ impl Scx {
                 let (process, level) = (&self.specs[first].name, world.tasks[task].ruled_level);
                 scx_sense::answer_names(&mut self.host, &spec.name, process, level);
             }
-            self.number[task] = self.host.add_task(spec, is_forked);
+            self.number[task] = self.host.add_task(spec, forked_on);
             match self.number[task] {
                 Some(number) => {
                     self.task.resize(number + 1, usize::MAX);
@@ -139,15 +140,17 @@ impl Scheduler for Scx {
         self.host.set_now(world.now_ns);
         let home = self.specs[task].cpu;
         let last = world.tasks[task].last_cpu.unwrap_or(home);
-        let waker = match wake {
+        let (waker, forked_on) = match wake {
             Wake::New { by_cpu } => {
-                Waker { cpu: by_cpu.unwrap_or(home), is_fork: true, is_sync: false }
+                let cpu = by_cpu.unwrap_or(home);
+                (Waker { cpu, is_fork: true, is_sync: false }, by_cpu)
             }
             Wake::Woken(by) => {
-                Waker { cpu: by.cpu().unwrap_or(last), is_fork: false, is_sync: wake.is_sync() }
+                let cpu = by.cpu().unwrap_or(last);
+                (Waker { cpu, is_fork: false, is_sync: wake.is_sync() }, None)
             }
         };
-        let Some(number) = self.enter(world, task, waker.is_fork) else {
+        let Some(number) = self.enter(world, task, forked_on) else {
             return Placed { cpu: last, reschedule: None };
         };
         Placed { cpu: self.host.wake(number, waker), reschedule: None }
