@@ -252,7 +252,7 @@ void BPF_PROG(ek_tick, struct task_struct *p)
 		/* The price of the running task counts as well. */
 		least_ns = ek_sub(least_ns,
 				  class_price_ns(cpu, cache, cpu->running_class, cpu->group));
-		if (!is_ahead(cpu, least_ns, cpu->least_weight, now_ns))
+		if (!is_ahead(running_clock_ns(cpu, now_ns), least_ns, cpu->least_weight))
 			return;
 	}
 	count(EK_PREEMPTED);

@@ -41,12 +41,11 @@ static u64 running_clock_ns(struct ek_cpu *cpu, u64 now_ns)
 	return clock_at(cpu, group_at(cpu, cache, group), group, running_vtime_ns(cpu, now_ns));
 }
 
-/* Whether the running task is ahead of a waiting task by more than the granularity. */
-static bool is_ahead(struct ek_cpu *cpu, u64 clock_ns, u32 weight, u64 now_ns)
+/* Whether a running task is ahead of a waiting task by more than the granularity. */
+static bool is_ahead(u64 running_ns, u64 waiting_ns, u32 weight)
 {
-	u64 limit_ns = ek_preempt_limit_ns(clock_ns, config.wakeup_granularity_ns, weight);
-
-	return ek_preempt(limit_ns, running_clock_ns(cpu, now_ns));
+	return ek_preempt(ek_preempt_limit_ns(waiting_ns, config.wakeup_granularity_ns, weight),
+			  running_ns);
 }
 
 /*
@@ -62,9 +61,15 @@ __noinline u64 ek_preempt_rate_ns(u32 cpu_id, u32 number, u64 vtime_ns, u32 weig
 	if (!cache || cpu->weight == 0 || cpu->preempt_requested)
 		return 0;
 
-	u64 clock_ns = clock_at(cpu, group_at(cpu, cache, number), number, vtime_ns);
+	u64 running_ns = running_vtime_ns(cpu, now_ns);
+	u32 group = cpu->group;
 
-	if (!is_ahead(cpu, clock_ns, weight, now_ns))
+	/* Virtual times of one group compare without the CPU clock. */
+	if (group != number) {
+		vtime_ns = clock_at(cpu, group_at(cpu, cache, number), number, vtime_ns);
+		running_ns = clock_at(cpu, group_at(cpu, cache, group), group, running_ns);
+	}
+	if (!is_ahead(running_ns, vtime_ns, weight))
 		return 0;
 	return ek_add(rate_at_ns(group_at(cpu, cache, cpu->group), now_ns), 1);
 }
