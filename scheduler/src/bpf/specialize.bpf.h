@@ -330,6 +330,9 @@ __noinline int ek_choose_kinds(u32 cpu_id, u32 runs, u64 now_ns)
 		vtimes.narrow_ns = ek_min(vtimes.narrow_ns, default_ns);
 	if (cpu->is_wide && runs && cpu->running_class != EK_TASK_NARROW)
 		vtimes.wide_ns = ek_min(vtimes.wide_ns, running_clock_ns(cpu, now_ns));
+	/* A narrow task that no other one waits with may be ahead of wide ones that wait. */
+	if (!cpu->is_wide && runs && cpu->running_class != EK_TASK_WIDE)
+		vtimes.narrow_ns = ek_min(vtimes.narrow_ns, running_clock_ns(cpu, now_ns));
 	if (cpu->is_wide && by_lag && vtimes.wide_ns == VTIME_MAX)
 		vtimes.wide_ns = ek_running_wide_ns(cpu_id, now_ns);
 	if (config.has_fixed_cores)

@@ -73,6 +73,18 @@ fn switched_on_again_it_keeps_wide_tasks_from_narrow_cores() {
     }
 }
 
+/// As many narrow tasks as narrow CPUs: none of them waits, and they give way nevertheless.
+#[test]
+fn wide_tasks_get_their_share_where_no_narrow_task_waits() {
+    let workload = mix(machine(16, 2), 28, 16);
+    let config = scx(KernelMode::FairSpecialize(SETTINGS), 2 * SECOND);
+    let outcome = simulator::run(&skylake(), &workload, &config).unwrap();
+    let wide_ns: u64 = outcome.tasks[28..].iter().map(|task| task.cpu_time_ns).sum();
+    // 16 of 44 tasks on 32 CPUs.
+    let share_ns = 2 * SECOND * 32 * 16 / 44;
+    assert!(wide_ns > share_ns / 10 * 9, "{wide_ns} of {share_ns} ns");
+}
+
 /// Each last-level cache decides by its own tasks (D 6.6.2): no wide task has to leave its node.
 #[test]
 fn each_package_has_wide_cores_for_its_own_wide_tasks() {
