@@ -53,7 +53,8 @@ pub struct Args {
     /// own, specialize and fair-specialize, which confine 512-bit code to as few cores as it
     /// needs, fair-cycles and fair-energy, which charge something else than time,
     /// even-without-PART (matching, placing, swaps, repayment, forced-switch-out), and scx:NAME,
-    /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even)
+    /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even,
+    /// specialize, fair-specialize)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,
         help_heading = "Simulation")]
     scheduler: Vec<String>,

@@ -27,6 +27,15 @@ pub struct DemandRule {
     pub level: u8,
 }
 
+/// Cores of each package whose frequency is capped, the last ones.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LowPriorityCores {
+    /// How many of the [`CpuModel::cores_per_package`], fewer than all.
+    pub cores_per_package: u32,
+    /// Their frequencies, none above those of the other cores.
+    pub turbo: Turbo,
+}
+
 /// A CPU whose table lacks nothing that a run needs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CpuModel {
@@ -42,8 +51,10 @@ pub struct CpuModel {
     pub level_names: Vec<String>,
     /// The part of the machine that shares one license.
     pub license_domain: LicenseDomain,
-    /// Frequencies.
+    /// Frequencies, of the cores of high priority where priorities differ.
     pub turbo: Turbo,
+    /// Cores of low priority; `None`: all cores are alike.
+    pub low_priority: Option<LowPriorityCores>,
     /// Stages, halts and holds.
     pub license: LicenseTable,
     /// Rules by class, those of the highest rate first.

@@ -36,6 +36,8 @@ pub struct CpuTable {
     pub turbo: Option<TurboRows>,
     /// Frequencies with turbo off.
     pub turbo_off: Option<TurboOff>,
+    /// Cores whose frequency is capped; `None`: all cores are alike.
+    pub low_priority: Option<LowPriority>,
     /// Which class demands which level.
     pub demand: Option<Demands>,
     /// Domain, holds and the halt of a fall.
@@ -97,6 +99,17 @@ pub struct TurboRow {
 pub struct TurboOff {
     /// Fixed frequency by level, in MHz; a level without one keeps its turbo rows.
     pub mhz: Vec<Option<u32>>,
+    /// Where the values come from.
+    pub source: String,
+}
+
+/// Section `low_priority`: cores that Intel Speed Select caps in favour of the others.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct LowPriority {
+    /// How many cores of each package, the last ones.
+    pub cores: u32,
+    /// Highest frequency by level, in MHz.
+    pub mhz: Vec<u32>,
     /// Where the values come from.
     pub source: String,
 }
@@ -238,6 +251,7 @@ impl CpuTable {
         let optional = [
             ("turbo", self.turbo.as_ref().map(|section| &section.source)),
             ("turbo_off", self.turbo_off.as_ref().map(|section| &section.source)),
+            ("low_priority", self.low_priority.as_ref().map(|section| &section.source)),
             ("demand", self.demand.as_ref().map(|section| &section.source)),
             ("license", self.license.as_ref().map(|section| &section.source)),
             ("widen", self.widen.as_ref().map(|section| &section.source)),

@@ -3,8 +3,9 @@
 use cpu_model::{Class, CpuTable, CpuTableError, LicenseDomain, TurboMode, embedded};
 
 /// Every embedded table with its missing values, joined by commas.
-const MISSING: [(&str, &str); 16] = [
+const MISSING: [(&str, &str); 17] = [
     ("cascade-lake", "turbo_off"),
+    ("cascade-lake-sst-tf", "turbo_off"),
     ("core-i9-7940x", "turbo for 5 to 14 active cores, turbo_off"),
     ("granite-rapids", "turbo_off"),
     (
@@ -154,4 +155,19 @@ fn an_unknown_name_is_answered_with_the_closest_and_all_others() {
     let stranger = CpuTable::by_name("\u{1b}[31mpdp-11").unwrap_err().to_string();
     assert!(stranger.starts_with("found CPU name `\\u{1b}[31mpdp-11`"), "{stranger}");
     assert!(stranger.ends_with("xeon-w-2104"), "{stranger}");
+}
+
+#[test]
+fn cores_of_low_priority_are_never_faster_than_the_others() {
+    let table = CpuTable::by_name("cascade-lake-sst-tf").unwrap();
+    let model = table.model(TurboMode::On).unwrap();
+    let low = model.low_priority.as_ref().unwrap();
+    assert_eq!(low.cores_per_package, 10);
+    assert_eq!([0, 1, 2].map(|level| low.turbo.khz(0, level)), [2_600_000, 2_400_000, 2_100_000]);
+    let mut text = CpuTable::by_name("xeon-gold-6130").unwrap();
+    text.low_priority = table.low_priority;
+    let low = text.model(TurboMode::On).unwrap().low_priority.unwrap().turbo;
+    // Frequencies of many active cores are below the cap.
+    let last = low.rows as usize - 1;
+    assert_eq!([0, 1, 2].map(|level| low.khz(last, level)), [2_600_000, 2_400_000, 1_900_000]);
 }

@@ -855,6 +855,14 @@ static void prove_ek_specialize_removes(void)
 	ek_specialize_removes(&kinds);
 }
 
+static void prove_ek_specialize_prefers(void)
+{
+	u32 becomes_wide = any_u32;
+	u32 core_is_slow = any_u32;
+
+	ek_specialize_prefers(becomes_wide, core_is_slow);
+}
+
 static void prove_ek_specialize_rank(void)
 {
 	u32 core_is_wide = any_u32;
@@ -1136,6 +1144,7 @@ int main(void)
 	prove_ek_specialize_may_change();
 	prove_ek_specialize_adds();
 	prove_ek_specialize_removes();
+	prove_ek_specialize_prefers();
 	prove_ek_specialize_rank();
 	prove_ek_specialize_price_ns();
 	prove_ek_specialize_adds_by_lag();

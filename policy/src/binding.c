@@ -462,6 +462,12 @@ u32 ekp_specialize_removes(const struct ek_kinds *kinds)
 	return ek_specialize_removes(kinds);
 }
 
+u32 ekp_specialize_prefers(u32 becomes_wide, u32 core_is_slow);
+u32 ekp_specialize_prefers(u32 becomes_wide, u32 core_is_slow)
+{
+	return ek_specialize_prefers(becomes_wide, core_is_slow);
+}
+
 u32 ekp_specialize_rank(u32 core_is_wide, u32 task_kind);
 u32 ekp_specialize_rank(u32 core_is_wide, u32 task_kind)
 {

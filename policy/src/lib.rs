@@ -40,7 +40,7 @@ pub use mix::{
 pub use slice::Slice;
 pub use specialize::{
     CORE_CHANGE_INTERVAL_NS, CORE_CHANGE_LAG_INTERVAL_NS, KindVtimes, Kinds, Rank, TaskKind,
-    WIDE_CORE_IDLE_NS, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, rank,
+    WIDE_CORE_IDLE_NS, WIDE_PHASE_TIMEOUT_NS, WidePhase, may_change_cores, prefers_core, rank,
 };
 pub use vtime::{
     charge, is_starved, move_between, place_new, place_waking, preempt_after_ns, preempt_limit,

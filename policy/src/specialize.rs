@@ -104,6 +104,12 @@ pub fn may_change_cores(now_ns: u64, changed_ns: u64, interval_ns: u64) -> bool 
     ekp_specialize_may_change(now_ns, changed_ns, interval_ns) != 0
 }
 
+/// Whether a core is the right one to change its kind, where the clocks of some cores are capped.
+#[must_use]
+pub fn prefers_core(becomes_wide: bool, core_is_slow: bool) -> bool {
+    ekp_specialize_prefers(becomes_wide.into(), core_is_slow.into()) != 0
+}
+
 /// When a core of a kind serves a task of a kind.
 #[must_use]
 pub fn rank(core_is_wide: bool, task: TaskKind) -> Rank {
@@ -180,6 +186,7 @@ unsafe extern "C" {
     safe fn ekp_specialize_narrow_first(kinds: &Kinds, vtimes: &KindVtimes) -> u32;
     safe fn ekp_specialize_adds(kinds: &Kinds, narrow_cpu_idles: u32) -> u32;
     safe fn ekp_specialize_removes(kinds: &Kinds) -> u32;
+    safe fn ekp_specialize_prefers(becomes_wide: u32, core_is_slow: u32) -> u32;
     safe fn ekp_specialize_rank(core_is_wide: u32, task_kind: u32) -> u32;
     safe fn ekp_wide_phase_ran(phase: &mut WidePhase, time_ns: u64);
     safe fn ekp_wide_phase_begins(phase: &mut WidePhase);

@@ -3,7 +3,7 @@
 
 use policy::{
     CORE_CHANGE_INTERVAL_NS, KindVtimes, Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase,
-    may_change_cores, rank,
+    may_change_cores, prefers_core, rank,
 };
 use proptest::prelude::*;
 
@@ -37,6 +37,12 @@ fn a_wide_core_is_removed_where_wide_tasks_would_keep_the_lower_load() {
 fn cores_change_at_most_every_20_ms() {
     assert!(!may_change_cores(120 * MS, 100 * MS, CORE_CHANGE_INTERVAL_NS));
     assert!(may_change_cores(120 * MS + 1, 100 * MS, CORE_CHANGE_INTERVAL_NS));
+}
+
+#[test]
+fn slow_cores_become_wide_before_others_and_narrow_after_them() {
+    assert!(prefers_core(true, true) && !prefers_core(true, false));
+    assert!(prefers_core(false, false) && !prefers_core(false, true));
 }
 
 #[test]

@@ -171,6 +171,8 @@ pub struct Compensation {
     pub rates: Rates,
     /// The turbo table.
     pub turbo: Turbo,
+    /// That of cores of low priority; `None`: all cores are alike.
+    pub slow_turbo: Option<Turbo>,
 }
 
 /// Rate of code with one instruction of the class in every cycle.
@@ -207,6 +209,7 @@ impl Compensation {
             hold: LevelTimes { ns: model.license.hold_ns },
             rates: Rates { min_permille },
             turbo: model.turbo.clone(),
+            slow_turbo: model.low_priority.as_ref().map(|low| low.turbo.clone()),
         }
     }
 }
@@ -222,6 +225,12 @@ impl Words {
 
     fn u32s(&mut self, words: &[u32]) {
         self.0.extend(words.iter().flat_map(|word| word.to_ne_bytes()));
+    }
+
+    fn turbo(&mut self, turbo: &Turbo) {
+        self.u32s(&[turbo.ref_khz, turbo.levels, turbo.rows]);
+        self.u32s(&turbo.cores_max);
+        self.u32s(turbo.khz.as_flattened());
     }
 }
 
@@ -255,30 +264,34 @@ impl Config {
         words.u32s(level_of_width);
         words.u64s(&hold.ns);
         words.u32s(rates.min_permille.as_flattened());
-        words.u32s(&[turbo.ref_khz, turbo.levels, turbo.rows]);
-        words.u32s(&turbo.cores_max);
-        words.u32s(turbo.khz.as_flattened());
+        words.turbo(turbo);
         let parts = compensation.parts.iter().fold(0, |bits, &part| bits | part as u32);
         words.u32s(&[parts, compensation.smt_share_permille]);
-        if let Some(specialization) = &compensation.specialization {
-            words.u32s(&[
-                specialization.rule as u32,
-                specialization.wide_cores.is_some().into(),
+        let specialization = compensation.specialization.map_or([0; 5], |it| {
+            [
+                it.rule as u32,
+                it.wide_cores.is_some().into(),
                 // On a CPU whose clock depends on no class, no task is wide.
                 level_of_width[1].max(1),
-                specialization.ends_by_call.into(),
-                specialization.enrols_declared.into(),
-            ]);
+                it.ends_by_call.into(),
+                it.enrols_declared.into(),
+            ]
+        });
+        words.u32s(&specialization);
+        if let Some(slow_turbo) = &compensation.slow_turbo {
+            words.turbo(slow_turbo);
+            words.u32s(&[1]);
         }
         words.0.resize(CONFIG_BYTES, 0);
         words.0
     }
 }
 
-const CONFIG_BYTES: usize = 656;
-const CPU_BYTES: usize = 1304;
-/// Offset of `is_wide`.
-const IS_WIDE: usize = CPU_BYTES - 8;
+const CONFIG_BYTES: usize = 1120;
+const CPU_BYTES: usize = 1320;
+/// Offset of `is_slow`, which `is_wide` and `narrow_first` follow; the last bytes are unused.
+const IS_SLOW: usize = CPU_BYTES - 16;
+const IS_WIDE: usize = IS_SLOW + 4;
 const CACHE_BYTES: usize = 912;
 
 /// Number of entries of a map whose size depends on the topology; `None` for other maps.
@@ -295,15 +308,21 @@ pub fn entries(map: &str, topology: &Topology) -> Option<u32> {
     }
 }
 
-/// By CPU: whether its core is wide at the start: the last cores of each last-level cache, but for
-/// one narrow core of each cache that has two cores or more.
+/// By CPU: whether its core is wide at the start: the last cores of each last-level cache, slow
+/// ones before others, but for one narrow core of each cache that has two cores or more.
 fn wide_at_start(config: &Config, topology: &Topology) -> Vec<bool> {
     let specialization = config.compensation.as_ref().and_then(|it| it.specialization);
     let Some(specialization) = specialization else { return vec![false; topology.cpus()] };
+    let slow: BTreeSet<u32> = (topology.cores.of.iter().zip(&topology.is_slow))
+        .filter_map(|(&core, &is_slow)| is_slow.then_some(core))
+        .collect();
     let wanted = specialization.wide_cores.unwrap_or(1) as usize;
     let wide_of = |cores: &BTreeSet<u32>| {
         let wide = wanted.min(cores.len().saturating_sub(1)).max(1);
-        cores.iter().rev().take(wide).copied().collect::<Vec<_>>()
+        let mut wide_first: Vec<u32> = cores.iter().rev().copied().collect();
+        wide_first.sort_by_key(|core| !slow.contains(core));
+        wide_first.truncate(wide);
+        wide_first
     };
     let wide: BTreeSet<u32> = cores_of_caches(topology).iter().flat_map(wide_of).collect();
     topology.cores.of.iter().map(|core| wide.contains(core)).collect()
@@ -336,7 +355,7 @@ pub fn is_wide(cpu: &[u8]) -> bool {
 /// Bytes of each CPU's `struct ek_cpu`, while no task runs.
 #[must_use]
 pub fn cpus(config: &Config, topology: &Topology) -> Vec<Vec<u8>> {
-    let Topology { cores, caches, packages } = topology;
+    let Topology { cores, caches, packages, is_slow } = topology;
     let wide = wide_at_start(config, topology);
     let (next, siblings) = (caches.ring(), cores.ring());
     let cpu = |cpu: usize| {
@@ -345,8 +364,8 @@ pub fn cpus(config: &Config, topology: &Topology) -> Vec<Vec<u8>> {
         words.u64s(&[0, 0, 0, 0]);
         words.u32s(&[0]);
         words.u32s(&[cores.of[cpu], packages.of[cpu], siblings[cpu]]);
-        words.0.resize(IS_WIDE, 0);
-        words.u32s(&[wide[cpu].into(), 0]);
+        words.0.resize(IS_SLOW, 0);
+        words.u32s(&[is_slow[cpu].into(), wide[cpu].into(), 0, 0]);
         words.0
     };
     (0..topology.cpus()).map(cpu).collect()
@@ -425,6 +444,7 @@ mod tests {
             cores: groups(&[0, 1, 0, 1], 2),
             caches: groups(&[0; 4], 1),
             packages: groups(&[0; 4], 1),
+            is_slow: vec![false; 4],
         }
     }
 
@@ -479,8 +499,15 @@ mod tests {
         let two = two_cores();
         assert_eq!(wide(None, &two), [false, true, false, true]);
         assert_eq!(wide(Some(9), &two), [false, true, false, true]);
+        let first_is_slow = Topology { is_slow: vec![true, false, true, false], ..two };
+        assert_eq!(wide(None, &first_is_slow), [true, false, true, false]);
         let one = groups(&[0, 0], 1);
-        let topology = Topology { cores: one.clone(), caches: one.clone(), packages: one };
+        let topology = Topology {
+            cores: one.clone(),
+            caches: one.clone(),
+            packages: one,
+            is_slow: vec![false; 2],
+        };
         assert_eq!(wide(None, &topology), [true, true]);
     }
 

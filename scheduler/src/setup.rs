@@ -13,10 +13,11 @@ use scheduler::cgroups::{self, Listed};
 use scheduler::cpu;
 use scheduler::interface::{self, Compensation, Config, CoreRule, Part, Specialization};
 use scheduler::kernel::Kernel;
+use scheduler::kinds;
 use scheduler::sensors::counters::{Counters, probe};
 use scheduler::sensors::{Choice, Found, choose, codes};
 use scheduler::stats::About;
-use scheduler::topology;
+use scheduler::topology::{self, Topology};
 
 use crate::{Args, Enrol, Mode, PhaseEnd, WideCores};
 
@@ -285,10 +286,23 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
         compensation.smt_share_permille = args.smt_share;
     }
     compensation.specialization = specialization(args, mode);
+    if compensation.specialization.is_some() {
+        said.extend(slow_cpus(&topology::read()?));
+    }
     config.compensation = Some(compensation);
     let about = About { mode: mode.name(), sensors: choice.to_string(), cpus: cpus.len() };
     let rules = (!rules.is_empty()).then_some((rules, cpu.model));
     Ok(Setup { config, counters, rules, cpu: Some(cpu.table.name), about, said })
+}
+
+/// What to say of CPUs whose clock is capped in favour of others.
+fn slow_cpus(topology: &Topology) -> Option<String> {
+    let slow: Vec<u32> =
+        (0..).zip(&topology.is_slow).filter_map(|(cpu, &slow)| slow.then_some(cpu)).collect();
+    (!slow.is_empty()).then(|| {
+        let cpus = kinds::cpu_list(&slow);
+        format!("the clock of CPUs {cpus} is below that of others: their cores are wide first")
+    })
 }
 
 fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {

@@ -64,5 +64,6 @@ fn placed(topology: &Topology) -> Placed {
         cores: groups(&topology.core_of),
         caches: groups(&topology.cache_of),
         packages: groups(&topology.package_of),
+        is_slow: topology.is_slow.clone(),
     }
 }

@@ -9,11 +9,13 @@ pub struct Topology {
     pub cache_of: Vec<usize>,
     /// By CPU: its package, counted from 0.
     pub package_of: Vec<usize>,
+    /// By CPU: whether the clock of its core is capped in favour of others.
+    pub is_slow: Vec<bool>,
 }
 
 impl Topology {
     /// `caches` packages of one cache each, with `cores` cores of `threads` hardware threads each;
-    /// siblings have consecutive numbers.
+    /// siblings have consecutive numbers, and all cores are alike.
     #[must_use]
     pub fn regular(caches: usize, cores: usize, threads: usize) -> Self {
         let cpus = caches * cores * threads;
@@ -21,6 +23,7 @@ impl Topology {
             core_of: (0..cpus).map(|cpu| cpu / threads).collect(),
             cache_of: (0..cpus).map(|cpu| cpu / threads / cores).collect(),
             package_of: (0..cpus).map(|cpu| cpu / threads / cores).collect(),
+            is_slow: vec![false; cpus],
         }
     }
 

@@ -75,6 +75,9 @@ pub struct Topology {
     pub caches: Groups,
     /// Packages.
     pub packages: Groups,
+    /// By CPU: whether the clock of its core is capped in favour of others of the cache, as Intel
+    /// Speed Select does.
+    pub is_slow: Vec<bool>,
 }
 
 impl Topology {
@@ -84,12 +87,14 @@ impl Topology {
     #[must_use]
     pub fn new(cpus: usize, read: impl Fn(&str) -> Option<String>) -> Self {
         let of_cpu = |cpu: usize, name: &str| read(&format!("cpu{cpu}/{name}"));
+        let caches = Groups::by(cpus, |cpu| last_level(|name| of_cpu(cpu, name)));
         Self {
+            is_slow: slow_cpus(&caches, |cpu, name| of_cpu(cpu, name)?.trim().parse().ok()),
             cores: Groups::by(cpus, |cpu| {
                 of_cpu(cpu, "topology/thread_siblings_list")
                     .or_else(|| Some(format!("alone {cpu}")))
             }),
-            caches: Groups::by(cpus, |cpu| last_level(|name| of_cpu(cpu, name))),
+            caches,
             packages: Groups::by(cpus, |cpu| of_cpu(cpu, "topology/physical_package_id")),
         }
     }
@@ -99,6 +104,31 @@ impl Topology {
     pub fn cpus(&self) -> usize {
         self.cores.of.len()
     }
+}
+
+/// Frequencies of a core that Speed Select changes: SST-BF the first, SST-TF the second
+/// (drivers/cpufreq/intel_pstate.c, Linux 6.12).
+const FREQUENCIES: [&str; 2] = ["cpufreq/base_frequency", "cpufreq/cpuinfo_max_freq"];
+/// A core is slow if its frequency is below this share of the highest of its cache. Cores that
+/// Turbo Boost Max 3.0 favours are faster by less.
+const SLOW_PERMILLE: u64 = 950;
+
+/// By CPU: whether its core is slow. `khz` returns the number in a file of a CPU.
+fn slow_cpus(caches: &Groups, khz: impl Fn(usize, &str) -> Option<u64>) -> Vec<bool> {
+    let cpus = caches.of.len();
+    let mut is_slow = vec![false; cpus];
+    for name in FREQUENCIES {
+        let of_cpus: Vec<Option<u64>> = (0..cpus).map(|cpu| khz(cpu, name)).collect();
+        let mut highest = vec![0; caches.count as usize];
+        for (&cache, khz) in caches.of.iter().zip(&of_cpus) {
+            highest[cache as usize] = khz.unwrap_or(0).max(highest[cache as usize]);
+        }
+        for (cpu, khz) in of_cpus.iter().enumerate() {
+            let limit = highest[caches.of[cpu] as usize] / 1000 * SLOW_PERMILLE;
+            is_slow[cpu] |= khz.is_some_and(|khz| khz < limit);
+        }
+    }
+    is_slow
 }
 
 /// The list of CPUs that share the cache of the highest level; `None` where the kernel describes no
@@ -184,6 +214,31 @@ mod tests {
         let topology = Topology::new(3, caches(&[(1, 2, "1")]));
         assert_eq!(topology.caches, groups(&[0; 3], 1));
         assert_eq!(topology.caches.ring(), [1, 2, 0]);
+    }
+
+    #[test]
+    fn cores_whose_clock_is_capped_are_slow_beside_the_others_of_their_cache() {
+        let capped = |file: &str, khz: [&str; 4]| {
+            let of_cpu = |(cpu, khz): (usize, &&str)| {
+                let cache = format!("cpu{cpu}/cache/index3");
+                let shared = if cpu < 2 { "0-1" } else { "2-3" };
+                [
+                    (format!("cpu{cpu}/cpufreq/{file}"), format!("{khz}\n")),
+                    (format!("{cache}/level"), "3".to_owned()),
+                    (format!("{cache}/shared_cpu_list"), shared.to_owned()),
+                ]
+            };
+            let files_of = khz.iter().enumerate().flat_map(of_cpu).collect();
+            Topology::new(4, files(files_of)).is_slow
+        };
+        // SST-BF raises the base of some cores, SST-TF lowers the highest frequency of the others.
+        let bases = ["2700000", "2100000", "2100000", "2100000"];
+        assert_eq!(capped("base_frequency", bases), [false, true, false, false]);
+        let highest = ["3100000", "3100000", "2600000", "3100000"];
+        assert_eq!(capped("cpuinfo_max_freq", highest), [false, false, true, false]);
+        // Turbo Boost Max 3.0 favours cores by less; a file may be absent or hold anything.
+        let favoured = ["4800000", "4600000", "?", "4600000"];
+        assert_eq!(capped("cpuinfo_max_freq", favoured), [false; 4]);
     }
 
     #[test]

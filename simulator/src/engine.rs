@@ -391,7 +391,7 @@ impl<S: Scheduler> Engine<'_, S> {
         };
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
-        let turbo = &self.world.believed_turbo;
+        let turbo = self.world.believed_turbo(cpu);
         let observed = self.sensors.stopped(place, task, &slice, stop, turbo, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
         let charged = self.scheduler.stop(&self.world, cpu, task, &observed, stop);

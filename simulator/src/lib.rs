@@ -5,6 +5,7 @@
 //! same outcome to the last bit.
 
 mod arrivals;
+mod clocks;
 mod config;
 mod domain;
 mod engine;

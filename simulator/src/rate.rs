@@ -47,6 +47,8 @@ pub(crate) struct Pace {
 pub(crate) struct Situation {
     /// Of the turbo table.
     pub row: usize,
+    /// Whether the core has low priority, and frequencies of its own.
+    pub is_slow: bool,
     /// Level whose frequency applies.
     pub level: u8,
     /// License rate: 0 halted.
@@ -66,7 +68,8 @@ impl Situation {
     #[inline]
     pub(crate) fn key(&self) -> u64 {
         let sibling = self.sibling_stall_permille.map_or(0, |stall| stall + 1);
-        (self.row as u64) << 37
+        u64::from(self.is_slow) << 41
+            | (self.row as u64) << 37
             | u64::from(self.level) << 34
             | u64::from(self.own_level) << 31
             | u64::from(self.loses) << 30
@@ -225,6 +228,7 @@ mod tests {
                         for license_permille in [0, 250, 1000] {
                             let situation = Situation {
                                 row,
+                                is_slow: row % 2 == 1,
                                 level,
                                 license_permille,
                                 stall_permille,

@@ -6,13 +6,13 @@ use scenarios::Workload;
 use trace::Event;
 
 use crate::arrivals::arrivals;
+use crate::clocks::Clocks;
 use crate::config::Config;
 use crate::domain::{Domain, Runner};
 use crate::error::SimError;
 use crate::rate::{self, Known, Pace, Situation};
 use crate::recorder::Recorder;
 use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
-use crate::sensors;
 use crate::task::{State, Task};
 use crate::timers::{NEVER, Slots, Timer, WinnerTree};
 use crate::topology::{Affinities, Mask, Topology};
@@ -68,8 +68,7 @@ impl Package {
 pub(crate) struct World<'a> {
     pub now_ns: u64,
     pub model: &'a CpuModel,
-    /// The policy's copy of the CPU's frequencies, which may have errors.
-    pub believed_turbo: Turbo,
+    pub clocks: Clocks<'a>,
     pub config: &'a Config,
     pub topology: Topology,
     pub affinities: Affinities,
@@ -144,7 +143,7 @@ impl<'a> World<'a> {
         Ok(Self {
             now_ns: 0,
             model,
-            believed_turbo: sensors::believed(&model.turbo, config.sensor_faults),
+            clocks: Clocks::new(model, &topology, config.sensor_faults),
             config,
             affinities,
             cpus: vec![Cpu::new(); topology.cpus],
@@ -252,7 +251,12 @@ impl<'a> World<'a> {
         }
     }
 
-    /// The frequencies in force for a CPU: turbo row and the level of its domain.
+    /// The frequencies of a CPU as the policy believes them to be.
+    pub(crate) fn believed_turbo(&self, cpu: usize) -> &Turbo {
+        self.clocks.believed(self.topology.core_of(cpu))
+    }
+
+    /// The row of the turbo table in force for a CPU.
     pub(crate) fn row_of(&self, cpu: usize) -> usize {
         self.packages[self.topology.package_of(cpu)].row()
     }
@@ -454,7 +458,7 @@ impl<'a> World<'a> {
         let row = self.packages[self.topology.package_of_core(core)].row();
         if let Some(recorder) = &mut self.recorder {
             let active = self.active_cores.contains(core);
-            let khz = if active { self.model.turbo.khz(row, effect.level) } else { 0 };
+            let khz = if active { self.clocks.of(core).khz(row, effect.level) } else { 0 };
             recorder.core(self.now_ns, core, effect, khz);
         }
         let range = self.domains[index].range_of(core);
@@ -477,6 +481,7 @@ impl<'a> World<'a> {
             };
             let situation = Situation {
                 row,
+                is_slow: self.clocks.is_slow(core),
                 level,
                 license_permille,
                 stall_permille: runner.stall_permille,
@@ -489,7 +494,7 @@ impl<'a> World<'a> {
             if place.is_armed && place.pace_key == key && place.pace.lost_q20 == 0 {
                 continue;
             }
-            let pace = *self.known.pace(&self.model.turbo, &situation, key);
+            let pace = *self.known.pace(self.clocks.of(core), &situation, key);
             self.set_pace(&runner, index, key, &pace);
         }
     }

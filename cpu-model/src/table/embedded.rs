@@ -11,6 +11,7 @@ macro_rules! tables {
 
 const TABLES: &[(&str, &str)] = tables![
     "cascade-lake",
+    "cascade-lake-sst-tf",
     "core-i9-7940x",
     "granite-rapids",
     "xeon-e5-2699-v3",

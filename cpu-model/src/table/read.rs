@@ -10,7 +10,7 @@ use crate::CpuTableError;
 /// The longest text that is read, in bytes.
 const FILE_BYTES_MAX: usize = 1 << 20;
 
-const FIELDS: [&str; 13] = [
+const FIELDS: [&str; 14] = [
     "schema",
     "name",
     "description",
@@ -19,6 +19,7 @@ const FIELDS: [&str; 13] = [
     "levels",
     "turbo",
     "turbo_off",
+    "low_priority",
     "demand",
     "license",
     "widen",
@@ -79,6 +80,10 @@ fn read(root: &Fields<'_>) -> Read<CpuTable> {
         .get("turbo_off")
         .map(|node| sections::turbo_off(&node, &levels, turbo.as_ref()))
         .transpose()?;
+    let low_priority = root
+        .get("low_priority")
+        .map(|node| sections::low_priority(&node, &levels, machine.cores))
+        .transpose()?;
     let demand = root.get("demand").map(|node| sections::demand(&node, &levels)).transpose()?;
     let license = root.get("license").map(|node| sections::license(&node, &levels)).transpose()?;
     let few = license.as_ref().is_some_and(|license| license.few_cores > 0);
@@ -93,6 +98,7 @@ fn read(root: &Fields<'_>) -> Read<CpuTable> {
         levels,
         turbo,
         turbo_off,
+        low_priority,
         demand,
         license,
         widen,

@@ -8,7 +8,7 @@ use super::{Demands, Event, Events, Levels, Machine};
 use crate::{Class, DemandRule, LEVELS_MAX};
 
 pub(super) use timing::{license, rises, widen};
-pub(super) use turbo::{turbo, turbo_off};
+pub(super) use turbo::{low_priority, turbo, turbo_off};
 
 /// Highest frequency a table may hold, in MHz.
 const MHZ_MAX: u32 = 20_000;

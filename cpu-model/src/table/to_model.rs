@@ -2,8 +2,8 @@
 
 use super::CpuTable;
 use crate::{
-    CLASSES, CpuModel, CpuTableError, LEVELS_MAX, LicenseDomain, LicenseTable, ROWS_MAX, Stage,
-    Turbo,
+    CLASSES, CpuModel, CpuTableError, LEVELS_MAX, LicenseDomain, LicenseTable, LowPriorityCores,
+    ROWS_MAX, Stage, Turbo,
 };
 
 /// Whether the CPU may run above its base frequency.
@@ -45,6 +45,7 @@ impl CpuTable {
             level_names: self.levels.names.clone(),
             license_domain: self.domain()?,
             turbo: self.dense_turbo(turbo)?,
+            low_priority: self.dense_low_priority(turbo)?,
             license: self.dense_license()?,
             demand,
         })
@@ -76,6 +77,18 @@ impl CpuTable {
             }
         }
         Some(turbo)
+    }
+
+    /// `Some(None)`: all cores are alike.
+    fn dense_low_priority(&self, mode: TurboMode) -> Option<Option<LowPriorityCores>> {
+        let Some(capped) = &self.low_priority else { return Some(None) };
+        let mut turbo = self.dense_turbo(mode)?;
+        for row in &mut turbo.khz[..turbo.rows as usize] {
+            for (khz, mhz) in row.iter_mut().zip(&capped.mhz) {
+                *khz = (*khz).min(mhz * 1000);
+            }
+        }
+        Some(Some(LowPriorityCores { cores_per_package: capped.cores, turbo }))
     }
 
     fn dense_license(&self) -> Option<LicenseTable> {

@@ -33,6 +33,32 @@ fn frequencies_that_rise_are_refused() {
 }
 
 #[test]
+fn cores_of_low_priority_are_some_of_a_package_and_have_a_frequency_at_each_level() {
+    let capped = |cores: &str, mhz: &str| {
+        let section = format!(
+            "[low_priority]\nsource = \"s\"\ncores = {cores}\nmhz = {{ {mhz} }}\n\n[license]"
+        );
+        message("[license]", &section)
+    };
+    let file = "small.toml:";
+    assert_eq!(
+        capped("4", "fast = 2000, slow = 1900"),
+        format!("{file}38: low_priority.cores: found 4, expected a whole number from 1 to 3")
+    );
+    assert_eq!(
+        capped("2", "fast = 2000"),
+        format!("{file}39: low_priority.mhz: found nothing for level slow, expected all levels")
+    );
+    assert_eq!(
+        capped("2", "fast = 1900, slow = 2000"),
+        format!(
+            "{file}39: low_priority.mhz: found 2000 MHz at level slow above 1900 MHz at a faster \
+             level, expected frequencies that never rise with the level"
+        )
+    );
+}
+
+#[test]
 fn rows_that_overlap_or_leave_the_package_are_refused() {
     check(&[
         (

@@ -18,6 +18,9 @@
  * time compare that instead (ours): a core becomes wide where waiting wide tasks are
  * behind waiting narrow ones, and narrow where they are ahead.
  *
+ * Where the clocks of some cores are capped in favour of others (Intel Speed Select), which
+ * cores are wide decides which clock is lost: the slow cores are wide first (ours).
+ *
  * Pure and total: no clock, no globals, no loops, no failure.
  */
 #ifndef EVENKEEL_SPECIALIZE_H
@@ -90,6 +93,15 @@ static inline u32 ek_specialize_removes(const struct ek_kinds *kinds)
 	if (wide_cores <= 1)
 		return 0;
 	return kinds->wide_tasks * (narrow_cores + 1) < kinds->narrow_tasks * (wide_cores - 1);
+}
+
+/*
+ * Whether a core is the right one to change its kind. The core of the CPU that asks changes
+ * (D 6.2.2), unless it is not preferred and a preferred core of its kind is left.
+ */
+static inline u32 ek_specialize_prefers(u32 becomes_wide, u32 core_is_slow)
+{
+	return !becomes_wide == !core_is_slow;
 }
 
 /* The order in which a core serves tasks: 0 first, then 1, and 2 never (D 6.3.2). */

@@ -214,12 +214,12 @@ static bool is_level_0(struct task *task, u32 cpu_id, struct ek_cpu *cpu, u64 us
 /* Fills in the counts of the slice, measured or inferred. */
 __noinline int ek_gather(u32 cpu_id, u64 used_ns, u64 now_ns)
 {
-	const struct ek_turbo *turbo = configured(turbo);
 	struct ek_cpu *cpu = cpu_of(cpu_id);
 
 	if (!cpu)
 		return 0;
 
+	const struct ek_turbo *turbo = turbo_of(cpu);
 	struct ek_slice *slice = &cpu->decision.slice;
 
 	slice->time_ns = used_ns;
@@ -253,7 +253,7 @@ __noinline u64 ek_lost_ns(u32 cpu_id, u32 own_level)
 
 	if (!cpu)
 		return 0;
-	ek_time_lost(configured(turbo), &cpu->decision.slice, own_level, &cpu->lost);
+	ek_time_lost(turbo_of(cpu), &cpu->decision.slice, own_level, &cpu->lost);
 	return cpu->lost.lost_ns;
 }
 

@@ -107,6 +107,7 @@ struct ek_config {
 	u32 level_of_width[EK_WIDTHS_SHOWN];
 	struct ek_level_times hold;
 	struct ek_rates rates;
+	/* Of all cores, or of those of high priority. */
 	struct ek_turbo turbo;
 	/* Bits of enum ek_part. */
 	u32 parts;
@@ -121,6 +122,9 @@ struct ek_config {
 	u32 ends_by_call;
 	/* Whether only declared tasks are narrow or wide, and not all tasks of users. */
 	u32 enrols_declared;
+	/* Of cores of low priority, of the same rows; and whether the CPU table has such cores. */
+	struct ek_turbo slow_turbo;
+	u32 has_slow_turbo;
 };
 
 /* The result of a slice, and the inputs to recompute that result. */
@@ -335,6 +339,10 @@ struct ek_cpu {
 	/* The running task was dispatched as the least, and not since it was starved. */
 	u32 runs_least;
 	struct ek_chain chain;
+	/* When its core became narrow; 0: at the start. */
+	u64 narrow_since_ns;
+	/* Whether the clock of its core is capped in favour of others: 0 or 1. */
+	u32 is_slow;
 	/* Whether its core is wide, and whether narrow tasks go first on it nevertheless. */
 	u32 is_wide;
 	u32 narrow_first;
@@ -440,8 +448,8 @@ struct ek_end {
 	char dump[32768];
 };
 
-_Static_assert(sizeof(struct ek_config) == 656, "the loader writes this");
-_Static_assert(sizeof(struct ek_cpu) == 1304, "the loader writes this");
+_Static_assert(sizeof(struct ek_config) == 1120, "the loader writes this");
+_Static_assert(sizeof(struct ek_cpu) == 1320, "the loader writes this");
 _Static_assert(sizeof(struct ek_cache) == 912, "the loader writes this");
 _Static_assert(sizeof(struct ek_decision) == 200, "the loader reads this");
 _Static_assert(sizeof(struct ek_end) == 33936, "the loader reads this");

@@ -77,7 +77,7 @@ static void read_siblings(u32 cpu_id, struct ek_cpu *cpu, struct ek_siblings *si
 
 static u32 loss_permille(const struct ek_cpu *cpu, u32 level, u32 sibling_level)
 {
-	return ek_mix_loss_permille(configured(turbo), cpu->turbo_row, level, sibling_level);
+	return ek_mix_loss_permille(turbo_of(cpu), cpu->turbo_row, level, sibling_level);
 }
 
 /* Updates `siblings` of a CPU, before its next task is picked. */
@@ -148,7 +148,7 @@ __noinline u32 ek_idle_cost(u32 cpu_id, u32 level, u32 group, u64 now_ns)
 		if (core->held_until_ns[held] > now_ns)
 			state.held = held;
 	}
-	return ek_mix_idle_cost_permille(configured(turbo), cpu->turbo_row, level, &state,
+	return ek_mix_idle_cost_permille(turbo_of(cpu), cpu->turbo_row, level, &state,
 					 config.smt_share_permille);
 }
 

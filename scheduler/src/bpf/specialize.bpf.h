@@ -8,8 +8,9 @@
  * own cores. A kind has no price for an affinity group without a core of that kind, since
  * tasks of the group would starve otherwise, nor for pinned tasks.
  *
- * A CPU asks whether its core changes its kind when it picks a task (D 6.2.2). An idle CPU
- * picks none: ticks of other CPUs kick one when wide tasks have waited for long.
+ * A CPU asks whether its core changes its kind when it picks a task (D 6.2.2); where the
+ * clocks of some cores are capped, another core may change instead. An idle CPU picks no
+ * task: ticks of other CPUs kick one when wide tasks have waited for long.
  *
  * All of this is skipped while no task is believed to demand a level above 0.
  */
@@ -150,9 +151,44 @@ static void kick_changed(u32 cpu_id, const struct ek_cpu *cpu, const struct ek_c
 		preempt_cpu(cpu_id);
 }
 
-/* The core of a CPU changes its kind, unless another core of the cache has done so meanwhile. */
-__noinline int ek_change_core(u32 cpu_id, u64 seen_ns, u64 now_ns)
+/*
+ * A CPU of the core that changes its kind when a CPU asks: that CPU, or one of a preferred core,
+ * which idles where possible.
+ */
+__noinline u32 ek_core_to_change(u32 asks)
 {
+	struct ek_cpu *own = cpu_of(asks);
+	u32 found = asks, cpu_id, becomes_wide;
+	int i;
+
+	if (!own)
+		return asks;
+	becomes_wide = !own->is_wide;
+	if (ek_specialize_prefers(becomes_wide, own->is_slow))
+		return asks;
+	cpu_id = own->next_in_cache;
+	bpf_for(i, 1, SET_CPUS_MAX) {
+		const struct ek_cpu *cpu = cpu_of(cpu_id);
+
+		if (!cpu || cpu_id == asks)
+			break;
+		if (cpu->is_wide != becomes_wide &&
+		    ek_specialize_prefers(becomes_wide, cpu->is_slow) && !cpu->going_offline &&
+		    is_online(cpu_id)) {
+			if (cpu->weight == 0)
+				return cpu_id;
+			if (found == asks)
+				found = cpu_id;
+		}
+		cpu_id = cpu->next_in_cache;
+	}
+	return found;
+}
+
+/* A core changes its kind when a CPU asks, unless another CPU has had the same done meanwhile. */
+__noinline int ek_change_core(u32 asks, u64 seen_ns, u64 now_ns)
+{
+	u32 cpu_id = ek_core_to_change(asks);
 	struct ek_cpu *own = cpu_of(cpu_id);
 	struct ek_cache *cache = own ? cache_of(own->cache) : NULL;
 	u32 sibling = cpu_id, becomes_wide, id;
@@ -169,20 +205,23 @@ __noinline int ek_change_core(u32 cpu_id, u64 seen_ns, u64 now_ns)
 		if (!cpu)
 			break;
 		cpu->is_wide = becomes_wide;
+		cpu->narrow_since_ns = now_ns;
 		cpu->narrow_first = 0;
 		sibling = cpu->next_sibling;
 		if (sibling == cpu_id)
 			break;
 	}
 	ek_count_cores(cpu_id);
-	sibling = own->next_sibling;
-	for (u32 i = 1; i < SIBLINGS_MAX && sibling != cpu_id; i++) {
+	for (u32 i = 0; i < SIBLINGS_MAX; i++) {
 		const struct ek_cpu *cpu = cpu_of(sibling);
 
 		if (!cpu)
 			break;
-		kick_changed(sibling, cpu, cache);
+		if (sibling != asks)
+			kick_changed(sibling, cpu, cache);
 		sibling = cpu->next_sibling;
+		if (sibling == cpu_id)
+			break;
 	}
 	bpf_ringbuf_output(&cores_changed, &id, sizeof(id), 0);
 	return 1;
@@ -425,10 +464,14 @@ static void kind_ends(struct task_struct *p, struct task *task, const struct ek_
 	ek_wide_phase_ran(&task->phase, used_ns);
 	if (cpu->is_wide)
 		return;
+
+	/* The core may have become narrow during the slice. */
+	u64 narrow_ns = ek_min(used_ns, ek_sub(now_ns, cpu->narrow_since_ns));
+
 	if (kind_of(p, task, now_ns) == EK_TASK_WIDE)
-		count_by(EK_MISPLACED_NS, used_ns);
+		count_by(EK_MISPLACED_NS, narrow_ns);
 	else
-		task->narrow_core_ns = used_ns;
+		task->narrow_core_ns = narrow_ns;
 }
 
 /* A running task calls the kernel, which may end its wide phase. */

@@ -295,6 +295,17 @@ static struct core *core_of(const struct ek_cpu *cpu)
 	return bpf_map_lookup_elem(&cores, &core);
 }
 
+/*
+ * The frequencies of a CPU. The verifier knows both tables, and follows the first alone where the
+ * CPU table has no cores of low priority.
+ */
+static const struct ek_turbo *turbo_of(const struct ek_cpu *cpu)
+{
+	if (config.has_slow_turbo && cpu->is_slow)
+		return configured(slow_turbo);
+	return configured(turbo);
+}
+
 static bool is_online(u32 cpu_id)
 {
 	const struct cpumask *online = scx_bpf_get_online_cpumask();

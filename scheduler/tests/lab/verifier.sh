@@ -13,3 +13,12 @@ for mode in fair fair-relative fair-isolation even specialize fair-specialize; d
     reach disabled
 done
 grep -q processed said
+
+# With cores of low priority the verifier follows two tables of frequencies.
+for mode in even fair-specialize; do
+    scx_evenkeel --mode $mode --cpu cascade-lake-sst-tf --for 1s > loader 2>&1 || {
+        cat loader
+        exit 1
+    }
+    reach disabled
+done

@@ -13,7 +13,7 @@ mod lag;
 mod preempt;
 mod specialized;
 
-use cpu_model::LEVELS_MAX;
+use cpu_model::{LEVELS_MAX, Turbo};
 use policy::{Deficit, Loss, Meter, Mode, NO_TASK};
 
 use crate::config::{Compensation, Newcomers, Queues};
@@ -278,18 +278,16 @@ impl Fair {
     }
 
     /// The refund of a slice, and the culprit to bill.
-    fn compensate(&mut self, world: &World, task: usize, observed: &Observed) -> Charged {
+    fn compensate(&mut self, task: usize, observed: &Observed, turbo: &Turbo) -> Charged {
         let time_ns = observed.slice.time_ns;
         let mut charged = Charged::default();
         if let Some(meter) = self.meter {
-            let (turbo, own_level) = (&world.believed_turbo, observed.own_level);
-            let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, own_level);
+            let metered_ns = policy::metered_ns(meter, turbo, &observed.slice, observed.own_level);
             charged.refund_ns = time_ns.saturating_sub(metered_ns);
         }
         if self.mode != Mode::None {
             let lost_ns = observed.lost_ns.unwrap_or_else(|| {
-                policy::time_lost(&world.believed_turbo, &observed.slice, observed.own_level)
-                    .lost_ns
+                policy::time_lost(turbo, &observed.slice, observed.own_level).lost_ns
             });
             let last_user = observed.last_user;
             let bill_ns = self.pending_bill.get(last_user as usize).copied().unwrap_or(0);
@@ -467,7 +465,7 @@ impl Scheduler for Fair {
             even.ends(world, cpu, task, observed);
             self.charge_forced_idle();
         }
-        let charged = self.compensate(world, task, observed);
+        let charged = self.compensate(task, observed, world.believed_turbo(cpu));
         let bill_ns = std::mem::take(&mut self.pending_bill[task]);
         let weight = world.tasks[task].weight;
         self.vtime[task] =

@@ -51,11 +51,16 @@ impl Scx {
         mode: KernelMode,
     ) -> Result<Self, SimError> {
         let compensation = scx_sense::compensation(world, mode)?;
-        let topology = Topology::regular(
-            world.topology.packages,
-            world.topology.cores_per_package,
-            world.topology.threads_per_core,
-        );
+        let machine = &world.topology;
+        let is_slow = |cpu| world.clocks.is_slow(machine.core_of(cpu));
+        let topology = Topology {
+            is_slow: (0..machine.cpus).map(is_slow).collect(),
+            ..Topology::regular(
+                machine.packages,
+                machine.cores_per_package,
+                machine.threads_per_core,
+            )
+        };
         let emits_decisions = compensation.is_some();
         let has_rules = emits_decisions && world.config.sensors == SensorSet::Rules;
         let config = Config { compensation, emits_decisions, ..Config::default() };

@@ -90,13 +90,15 @@ pub(super) fn compensation(
     let mut compensates = Compensates::on(world.model, mode, sensors, events);
     compensates.parts = parts;
     compensates.specialization = specialization;
-    compensates.turbo = world.believed_turbo.clone();
+    compensates.turbo = world.clocks.believed(0).clone();
+    compensates.slow_turbo = world.clocks.believed_slow().cloned();
     compensates.smt_share_permille = world.config.believed_smt_share_permille;
     if let Some(cores) = world.turbo_cores {
         // The source counts the cores of its own machine, which stands for a part of one here.
-        let turbo = &mut compensates.turbo;
-        turbo.khz[0] = turbo.khz[turbo.row(cores)];
-        turbo.rows = 1;
+        for turbo in std::iter::once(&mut compensates.turbo).chain(&mut compensates.slow_turbo) {
+            turbo.khz[0] = turbo.khz[turbo.row(cores)];
+            turbo.rows = 1;
+        }
     }
     Ok(Some(compensates))
 }

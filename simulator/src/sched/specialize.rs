@@ -59,7 +59,7 @@ pub(crate) struct Specialize {
 }
 
 impl Specialize {
-    /// All tasks are narrow, and so are all cores but the last ones.
+    /// All tasks are narrow, and so are all cores but the last ones, slow ones before others.
     pub(crate) fn new(
         world: &World,
         settings: Specialization,
@@ -74,13 +74,19 @@ impl Specialize {
             )));
         }
         let narrow_cores = cores.saturating_sub(wide_cores);
+        let mut order: Vec<usize> = (0..world.topology.cores).collect();
+        order.sort_by_key(|&core| world.clocks.is_slow(core));
+        let mut is_wide = vec![false; order.len()];
+        for &core in &order[narrow_cores as usize..] {
+            is_wide[core] = true;
+        }
         let task = Task { phase: WidePhase::default(), booked_ns: 0, used_widest: false };
         let mut specialize = Self {
             settings,
             rule,
             is_off: false,
             tasks: vec![task; world.tasks.len()],
-            is_wide: (0..cores).map(|core| core >= narrow_cores).collect(),
+            is_wide,
             places: Vec::new(),
             kinds: Kinds { wide_cores, narrow_cores, ..Kinds::default() },
             changed_ns: None,
@@ -242,42 +248,45 @@ impl Specialize {
         world.idle.iter().any(|cpu| !self.is_wide_cpu(&world.topology, cpu))
     }
 
-    /// The narrow core of a CPU becomes wide, if the loads ask for that.
-    pub(crate) fn adds(&mut self, world: &World, cpu: usize, narrow_cpu_idles: bool) -> bool {
-        self.may_change(world.now_ns) && self.kinds.adds(narrow_cpu_idles) && {
-            self.change(world, cpu, true);
-            true
-        }
+    /// A core becomes wide, if the loads ask for that when the CPU of a narrow core asks. Returns
+    /// the core.
+    pub(crate) fn adds(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        narrow_cpu_idles: bool,
+    ) -> Option<usize> {
+        let adds = self.may_change(world.now_ns) && self.kinds.adds(narrow_cpu_idles);
+        adds.then(|| self.change(world, cpu, true))
     }
 
-    /// The wide core of a CPU becomes narrow, if the loads ask for that.
-    pub(crate) fn removes(&mut self, world: &World, cpu: usize) -> bool {
-        self.may_change(world.now_ns) && self.kinds.removes() && {
-            self.change(world, cpu, false);
-            true
-        }
+    /// A core becomes narrow, if the loads ask for that when the CPU of a wide core asks.
+    pub(crate) fn removes(&mut self, world: &World, cpu: usize) -> Option<usize> {
+        let removes = self.may_change(world.now_ns) && self.kinds.removes();
+        removes.then(|| self.change(world, cpu, false))
     }
 
-    /// The narrow core of a CPU becomes wide, if virtual times of tasks that wait ask for that.
+    /// A core becomes wide, if virtual times of tasks that wait ask for that.
     pub(crate) fn adds_by_lag(
         &mut self,
         world: &World,
         cpu: usize,
         vtimes: KindVtimes,
         wasted_ns: u64,
-    ) -> bool {
-        self.may_change(world.now_ns) && self.kinds.adds_by_lag(vtimes, wasted_ns) && {
-            self.change(world, cpu, true);
-            true
-        }
+    ) -> Option<usize> {
+        let adds = self.may_change(world.now_ns) && self.kinds.adds_by_lag(vtimes, wasted_ns);
+        adds.then(|| self.change(world, cpu, true))
     }
 
-    /// The wide core of a CPU becomes narrow, if virtual times ask for that.
-    pub(crate) fn removes_by_lag(&mut self, world: &World, cpu: usize, vtimes: KindVtimes) -> bool {
-        self.may_change(world.now_ns) && self.kinds.removes_by_lag(vtimes) && {
-            self.change(world, cpu, false);
-            true
-        }
+    /// A core becomes narrow, if virtual times ask for that.
+    pub(crate) fn removes_by_lag(
+        &mut self,
+        world: &World,
+        cpu: usize,
+        vtimes: KindVtimes,
+    ) -> Option<usize> {
+        let removes = self.may_change(world.now_ns) && self.kinds.removes_by_lag(vtimes);
+        removes.then(|| self.change(world, cpu, false))
     }
 
     /// When a narrow core may become wide by virtual time; `None`: no narrow core is left, or their
@@ -293,18 +302,18 @@ impl Specialize {
         self.kinds.narrow_first(vtimes)
     }
 
-    /// The siblings of a CPU whose core changed its kind that choose again: where their task must
-    /// leave, or a wide task waits and goes first.
-    pub(crate) fn siblings_that_choose(
+    /// The CPUs of a core that changed its kind that choose again, other than the one that chooses
+    /// now: where their task must leave, or a wide task waits and goes first.
+    pub(crate) fn cpus_that_choose(
         &self,
         world: &World,
-        cpu: usize,
+        core: usize,
+        chooses: usize,
         wide_waits: bool,
     ) -> impl Iterator<Item = usize> {
-        let siblings = world.topology.cpus_of_core(world.topology.core_of(cpu));
-        siblings.filter(move |&other| {
+        world.topology.cpus_of_core(core).filter(move |&other| {
             let rank = world.cpus[other].running.map(|task| self.rank(world, other, task));
-            other != cpu
+            other != chooses
                 && match rank {
                     Some(Rank::Never) => true,
                     Some(Rank::First) => false,
@@ -322,7 +331,25 @@ impl Specialize {
         !self.is_off && self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
     }
 
-    fn change(&mut self, world: &World, cpu: usize, becomes_wide: bool) {
+    /// The core that changes its kind when a CPU asks: its own, or a preferred one, with an idle
+    /// CPU where possible.
+    fn core_to_change(&self, world: &World, cpu: usize, becomes_wide: bool) -> usize {
+        let own = world.topology.core_of(cpu);
+        let prefers = |core: usize| {
+            self.is_wide[core] != becomes_wide
+                && policy::prefers_core(becomes_wide, world.clocks.is_slow(core))
+        };
+        if prefers(own) {
+            return own;
+        }
+        let idles = |core| world.topology.cpus_of_core(core).any(|cpu| world.idle.contains(cpu));
+        let cores = world.topology.cores;
+        let nearest = (0..cores).map(|step| (own + step) % cores).filter(|&core| prefers(core));
+        nearest.min_by_key(|&core| !idles(core)).unwrap_or(own)
+    }
+
+    fn change(&mut self, world: &World, cpu: usize, becomes_wide: bool) -> usize {
+        let core = self.core_to_change(world, cpu, becomes_wide);
         self.book_cores(world.now_ns);
         self.changed_ns = Some(world.now_ns);
         self.counts.core_changes += 1;
@@ -331,8 +358,9 @@ impl Specialize {
             if becomes_wide { (wide_cores, narrow_cores) } else { (narrow_cores, wide_cores) };
         *to += 1;
         *from -= 1;
-        self.is_wide[world.topology.core_of(cpu)] = becomes_wide;
+        self.is_wide[core] = becomes_wide;
         self.find_places(world);
+        core
     }
 
     fn book_cores(&mut self, now_ns: u64) {

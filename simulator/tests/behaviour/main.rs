@@ -3,6 +3,7 @@
 mod attribution;
 mod build;
 mod cache;
+mod clocks;
 mod closed_forms;
 mod core_scheduling;
 mod even;

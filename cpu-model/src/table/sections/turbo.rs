@@ -1,7 +1,8 @@
-//! Sections `turbo` and `turbo_off`: frequencies that fall with level and active cores.
+//! Sections `turbo`, `turbo_off` and `low_priority`: frequencies that fall with level and active
+//! cores.
 
 use super::super::node::{Node, Read};
-use super::super::{Levels, TurboOff, TurboRow, TurboRows};
+use super::super::{Levels, LowPriority, TurboOff, TurboRow, TurboRows};
 use super::{MHZ_MAX, by_level};
 use crate::ROWS_MAX;
 
@@ -82,17 +83,9 @@ pub(in super::super) fn turbo_off(
     let fields = node.fields(&["source", "mhz"])?;
     let source = fields.source()?;
     let map = fields.need("mhz")?;
-    let mhz = by_level(&map, &levels.names, |node| node.whole(1, MHZ_MAX))?;
-    let mut limit = u32::MAX;
+    let mhz = falling(&map, levels)?;
     for (level, name) in levels.names.iter().enumerate() {
         let Some(mhz) = mhz[level] else { continue };
-        if mhz > limit {
-            return Err(map.bad(format_args!(
-                "found {mhz} MHz at level {name} above {limit} MHz at a faster level, expected \
-                 frequencies that never rise with the level"
-            )));
-        }
-        limit = mhz;
         let rows = turbo.map_or(&[][..], |turbo| &turbo.rows);
         let slowest = rows.iter().filter_map(|row| row.mhz[level]).min();
         if let Some(slowest) = slowest.filter(|&slowest| mhz > slowest) {
@@ -103,4 +96,44 @@ pub(in super::super) fn turbo_off(
         }
     }
     Ok(TurboOff { mhz, source })
+}
+
+/// Frequencies by level that never rise with the level.
+fn falling(map: &Node<'_>, levels: &Levels) -> Read<Vec<Option<u32>>> {
+    let mhz = by_level(map, &levels.names, |node| node.whole(1, MHZ_MAX))?;
+    let mut limit = u32::MAX;
+    for (level, name) in levels.names.iter().enumerate() {
+        let Some(mhz) = mhz[level] else { continue };
+        if mhz > limit {
+            return Err(map.bad(format_args!(
+                "found {mhz} MHz at level {name} above {limit} MHz at a faster level, expected \
+                 frequencies that never rise with the level"
+            )));
+        }
+        limit = mhz;
+    }
+    Ok(mhz)
+}
+
+pub(in super::super) fn low_priority(
+    node: &Node<'_>,
+    levels: &Levels,
+    cores: Option<u32>,
+) -> Read<LowPriority> {
+    let fields = node.fields(&["source", "cores", "mhz"])?;
+    let source = fields.source()?;
+    let capped = fields.need("cores")?;
+    let cores = match cores {
+        Some(cores) if cores > 1 => capped.whole(1, cores - 1)?,
+        Some(_) => return Err(capped.bad("expected a package of two cores or more")),
+        None => capped.whole(1, 1024)?,
+    };
+    let map = fields.need("mhz")?;
+    let by_level = falling(&map, levels)?;
+    let mhz: Vec<u32> = by_level.iter().flatten().copied().collect();
+    if let Some(level) = by_level.iter().position(Option::is_none) {
+        let name = &levels.names[level];
+        return Err(map.bad(format_args!("found nothing for level {name}, expected all levels")));
+    }
+    Ok(LowPriority { cores, mhz, source })
 }

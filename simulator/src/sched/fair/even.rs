@@ -322,7 +322,7 @@ impl Even {
 
     fn loss_permille(world: &World, cpu: usize, level: u8, sibling_level: Option<u8>) -> u32 {
         sibling_level.map_or(0, |sibling| {
-            policy::mix_loss_permille(&world.believed_turbo, world.row_of(cpu), level, sibling)
+            policy::mix_loss_permille(world.believed_turbo(cpu), world.row_of(cpu), level, sibling)
         })
     }
 
@@ -365,7 +365,7 @@ impl Even {
             sibling_level: sibling_level.into(),
             held: self.held(core, world.now_ns).into(),
         };
-        let (turbo, row) = (&world.believed_turbo, world.row_of(cpu));
+        let (turbo, row) = (world.believed_turbo(cpu), world.row_of(cpu));
         policy::mix_idle_cost_permille(turbo, row, level, &state, self.smt_share_permille)
     }
 

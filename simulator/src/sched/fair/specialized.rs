@@ -179,9 +179,13 @@ impl Fair {
         let wide_ns = first.map_or_else(|| self.least_running_wide_ns(world), |(head, _)| head);
         let vtimes = KindVtimes { wide_ns, narrow_ns };
         let specialize = &mut self.specialized.as_mut()?.specialize;
-        if specialize.removes_by_lag(world, cpu, vtimes) {
-            self.core_changed(world, cpu);
-            return Some(narrow_queue);
+        if let Some(core) = specialize.removes_by_lag(world, cpu, vtimes) {
+            self.core_changed(world, cpu, core);
+            return if core == world.topology.core_of(cpu) {
+                Some(narrow_queue)
+            } else {
+                self.choose_on_wide(world, cpu)
+            };
         }
         match first {
             Some((_, queue)) if !specialize.narrow_first(vtimes) => Some(queue),
@@ -200,8 +204,11 @@ impl Fair {
         let specialized = self.specialized.as_mut()?;
         specialized.note_idle(world, narrow.is_none());
         let wasted_ns = specialized.wasted_ns(world.now_ns);
-        if specialized.specialize.adds_by_lag(world, cpu, vtimes, wasted_ns) {
-            self.core_changed(world, cpu);
+        if let Some(core) = specialized.specialize.adds_by_lag(world, cpu, vtimes, wasted_ns) {
+            self.core_changed(world, cpu, core);
+            if core != world.topology.core_of(cpu) {
+                return self.choose_on_narrow(world, cpu);
+            }
             let first = self.least_of(world, cpu, [TaskKind::Default, TaskKind::Wide]);
             return first.or(narrow).map(|(_, queue)| queue);
         }
@@ -251,12 +258,12 @@ impl Fair {
         }
     }
 
-    /// The core of a CPU has another kind.
-    fn core_changed(&mut self, world: &World, cpu: usize) {
+    /// A core has another kind; a CPU asked for that.
+    fn core_changed(&mut self, world: &World, cpu: usize, core: usize) {
         self.requeue_wide(world);
         let wide_waits = self.least_waiting_ns(TaskKind::Wide) != NEVER;
         let Some(Specialized { specialize, kicked, .. }) = &mut self.specialized else { return };
-        kicked.extend(specialize.siblings_that_choose(world, cpu, wide_waits));
+        kicked.extend(specialize.cpus_that_choose(world, core, cpu, wide_waits));
     }
 
     /// Queued wide tasks whose affinity gained or lost its last wide CPU change queues.

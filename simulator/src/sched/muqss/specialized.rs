@@ -31,17 +31,24 @@ impl Muqss {
             }
             let second = self.earliest_of(world, cpu, [TaskKind::Narrow; 2]);
             let (.., (.., task)) = second?;
-            if self.specialize.as_mut()?.removes(world, cpu) {
-                self.core_changed(world, cpu);
-                return second;
+            if let Some(core) = self.specialize.as_mut()?.removes(world, cpu) {
+                self.core_changed(world, cpu, core);
+                return if core == world.topology.core_of(cpu) {
+                    second
+                } else {
+                    self.earliest_specialized(world, cpu)
+                };
             }
             return if self.sends_home(world, task) { None } else { second };
         }
         let narrow = self.earliest_of(world, cpu, [TaskKind::Default, TaskKind::Narrow]);
         let specialize = self.specialize.as_mut()?;
         let idles = narrow.is_none() || specialize.narrow_cpu_idles(world);
-        if specialize.adds(world, cpu, idles) {
-            self.core_changed(world, cpu);
+        if let Some(core) = specialize.adds(world, cpu, idles) {
+            self.core_changed(world, cpu, core);
+            if core != world.topology.core_of(cpu) {
+                return self.earliest_specialized(world, cpu);
+            }
             let first = self.earliest_of(world, cpu, [TaskKind::Default, TaskKind::Wide]);
             return first.or_else(|| self.earliest_of(world, cpu, [TaskKind::Narrow; 2]));
         }
@@ -106,13 +113,13 @@ impl Muqss {
         }
     }
 
-    /// The core of a CPU has another kind: its other CPUs choose again where that changes their
-    /// choice, and queued tasks whose affinity gained or lost its last wide CPU change queues.
-    fn core_changed(&mut self, world: &World, cpu: usize) {
+    /// A core has another kind: its CPUs but the one that asked choose again where that changes
+    /// their choice; queued tasks whose affinity gained or lost its last wide CPU change queues.
+    fn core_changed(&mut self, world: &World, cpu: usize, core: usize) {
         self.requeue_wide(world);
         let wide_waits = !self.queues[TaskKind::Wide as usize].is_empty();
         let Some(specialize) = &self.specialize else { return };
-        self.kicked.extend(specialize.siblings_that_choose(world, cpu, wide_waits));
+        self.kicked.extend(specialize.cpus_that_choose(world, core, cpu, wide_waits));
     }
 
     fn requeue_wide(&mut self, world: &World) {
@@ -175,8 +182,8 @@ impl Muqss {
             return false;
         }
         let idles = specialize.narrow_cpu_idles(world);
-        if specialize.adds(world, cpu, idles) {
-            self.core_changed(world, cpu);
+        if let Some(core) = specialize.adds(world, cpu, idles) {
+            self.core_changed(world, cpu, core);
         }
         if self.rank(world, cpu, task) == Rank::Never {
             self.kicked.push(cpu);
