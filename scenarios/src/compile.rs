@@ -257,6 +257,7 @@ impl<'s> Compiler<'s> {
                 name: thread_name(&spec.name, instances, number / threads, number % threads),
                 nice: spec.nice,
                 affinity: affinity.clone(),
+                enrolled: spec.enrolled,
                 arrival_ns: (arrival_ms * 1e6).round() as u64,
                 was_on: None,
                 stream: stream | u64::from(number),

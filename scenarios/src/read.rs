@@ -300,6 +300,7 @@ fn read_application(mut fields: Fields) -> Result<ApplicationSpec, ScenarioError
     let instances = number(fields.take("instances"), 1.0)?;
     let nice = fields.take("nice").map_or(Ok(0), |value| value.integer(-20, 19))?;
     let affinity = fields.take("affinity").map(|value| read_affinity(&value)).transpose()?;
+    let enrolled = fields.take("enrolled").map_or(Ok(true), |value| value.boolean())?;
     let arrival_ms = number(fields.take("arrival_ms"), 0.0)?;
     let stall = number(fields.take("stall"), 0.0)?;
     let working_set_kib = number(fields.take("working_set_kib"), 0.0)?;
@@ -310,7 +311,17 @@ fn read_application(mut fields: Fields) -> Result<ApplicationSpec, ScenarioError
     let phases = read_phases(&fields.need("phases", "a list of phases")?, &defaults)?;
     fields.finish()?;
     let nice = i8::try_from(nice).unwrap_or(0);
-    Ok(ApplicationSpec { name, threads, instances, nice, affinity, arrival_ms, phases, place })
+    Ok(ApplicationSpec {
+        name,
+        threads,
+        instances,
+        nice,
+        affinity,
+        enrolled,
+        arrival_ms,
+        phases,
+        place,
+    })
 }
 
 /// Reads `"0-3,8"`.

@@ -317,6 +317,7 @@ fn add_thread(
         arrival_ns: track.arrival_ns,
         was_on: track.was_on,
         stream: workload.threads.len() as u64,
+        enrolled: true,
         ruled_class: None,
         program: track.program,
     });

@@ -226,6 +226,7 @@ impl Task {
             name: self.name,
             nice: self.nice,
             affinity: self.affinity,
+            enrolled: true,
             phases: self.phases,
             place: self.place,
         }

@@ -106,6 +106,7 @@ pub(crate) struct ApplicationSpec {
     pub(crate) instances: Number,
     pub(crate) nice: i8,
     pub(crate) affinity: Option<(CpuSet, Place)>,
+    pub(crate) enrolled: bool,
     pub(crate) arrival_ms: Number,
     pub(crate) phases: Vec<Phase>,
     pub(crate) place: Place,

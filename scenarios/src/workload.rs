@@ -270,6 +270,8 @@ pub struct Thread {
     pub nice: i8,
     /// CPUs that the thread may use.
     pub affinity: CpuSet,
+    /// Whether core specialization concerns the thread; it is a default task otherwise (D 6.3.2).
+    pub enrolled: bool,
     /// Start of the thread.
     pub arrival_ns: u64,
     /// Last CPU of a thread that existed before the run began, running or asleep. `None`: the

@@ -57,6 +57,9 @@ max = 1.0
 source = "our choice"
 "#;
 
+const MACHINE: MachineDefaults =
+    MachineDefaults { ref_khz: 2_100_000, packages: 1, cores_per_package: 16, threads_per_core: 2 };
+
 type Refusal = (&'static str, &'static str, u32, &'static str, &'static str);
 
 /// The error of [`GOOD`] with one piece of text replaced.
@@ -71,6 +74,18 @@ fn refused(from: &str, to: &str, sentence: &str) {
     let said = refusal(from, to).to_string();
     assert!(said.starts_with(sentence), "{said}");
     assert!(!said.contains('\n'), "{said}");
+}
+
+#[test]
+fn core_specialization_concerns_all_threads_but_those_that_are_not_enrolled() {
+    let enrolled = |text: &str| {
+        let scenario = Scenario::parse(text, "it.toml").unwrap();
+        let case = scenario.cases()[0];
+        let workload = scenario.workload(case, None, &BTreeMap::new(), &MACHINE).unwrap();
+        workload.threads.iter().map(|thread| thread.enrolled).collect::<Vec<_>>()
+    };
+    assert!(enrolled(GOOD).iter().all(|&it| it));
+    assert_eq!(enrolled(&GOOD.replace("affinity = \"0-7\"", "enrolled = false"))[..4], [false; 4]);
 }
 
 #[test]
@@ -172,6 +187,7 @@ const WRONG_VALUES: &[Refusal] = &[
     ),
     ("\"0-7\"", "\"0-8\"", 20, "foreground[0].affinity", "CPUs of this machine, which are 0-7"),
     ("\"0-7\"", "\"7-0\"", 20, "foreground[0].affinity", "logical CPUs"),
+    ("affinity = \"0-7\"", "enrolled = 0", 20, "foreground[0].enrolled", "true or false"),
     (
         "\"@burst_us\"",
         "\"@bursts\"",
@@ -311,12 +327,7 @@ fn threads_that_wait_for_ever_are_refused() {
 #[test]
 fn unknown_parameter_is_refused_with_the_known_ones() {
     let scenario = Scenario::parse(GOOD, "it.toml").unwrap();
-    let machine = MachineDefaults {
-        ref_khz: 2_100_000,
-        packages: 1,
-        cores_per_package: 16,
-        threads_per_core: 2,
-    };
+    let machine = MACHINE;
     let run = |name: &str, machine: &MachineDefaults| {
         let overrides = BTreeMap::from([(name.to_owned(), 100.0)]);
         scenario.workload(scenario.cases()[0], None, &overrides, machine).map(|_| ())

@@ -154,6 +154,7 @@ fn synthetic(load: &Load, cpu: &CpuModel, sleep_ns: Option<u64>) -> Workload {
         arrival_ns: 0,
         was_on: None,
         stream: index.into(),
+        enrolled: true,
         ruled_class: None,
         program: program(index),
     });

@@ -125,6 +125,7 @@ fn workload(configuration: &Configuration) -> Workload {
         arrival_ns: task.at_ms * NS_PER_MS,
         was_on: None,
         stream: number as u64,
+        enrolled: true,
         ruled_class: None,
         program: vec![Step::Compute(Work {
             ref_cycles: Draw { mean: ENDLESS, spread: Spread::Fixed },

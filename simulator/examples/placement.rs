@@ -88,6 +88,7 @@ fn workload(cpu: &CpuModel, graph: Graph, placement: Placement) -> Workload {
             arrival_ns: 0,
             was_on: None,
             stream: u64::from(task),
+            enrolled: true,
             ruled_class: None,
             program: waits.chain([work]).chain(wakes).collect(),
         }

@@ -156,6 +156,8 @@ pub(crate) struct Task {
     pub application: usize,
     pub foreground: bool,
     pub weight: u32,
+    /// Whether core specialization concerns the task.
+    pub is_enrolled: bool,
     /// Index into the affinity masks.
     pub mask: usize,
     pub last_cpu: Option<usize>,
@@ -206,6 +208,7 @@ impl Task {
             application: thread.application as usize,
             foreground,
             weight: policy::weight(thread.nice),
+            is_enrolled: thread.enrolled,
             mask,
             last_cpu: thread.was_on.filter(|&cpu| allows(thread, cpu)).map(|cpu| cpu as usize),
             phase: BETWEEN_PHASES,

@@ -35,6 +35,7 @@ pub(crate) fn thread(nice: i8, cpus: &[u32], program: Vec<Step>) -> Thread {
         arrival_ns: 0,
         was_on: None,
         stream: 0,
+        enrolled: true,
         ruled_class: None,
         program,
     }

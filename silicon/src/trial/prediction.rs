@@ -77,6 +77,7 @@ fn spinner(application: u32, name: &str, class: Class, cpu: u32) -> Thread {
         arrival_ns: 0,
         was_on: None,
         stream: u64::from(application),
+        enrolled: true,
         ruled_class: None,
         program: vec![Step::Compute(work), Step::Loop { to: 0, times: None }],
     }

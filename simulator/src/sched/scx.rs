@@ -82,7 +82,8 @@ impl Scx {
                 nice: thread.nice,
                 cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
                 cpus,
-                is_kernel: false,
+                // Default tasks are those that specialization does not concern, as kernel threads.
+                is_kernel: !thread.enrolled,
                 is_idle_policy: false,
                 process: None,
             }

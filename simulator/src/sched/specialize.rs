@@ -13,6 +13,8 @@ use crate::world::World;
 
 #[derive(Clone, Copy, Debug)]
 struct Task {
+    /// Whether specialization concerns the task; it is a default task otherwise.
+    is_enrolled: bool,
     /// Whether the task is wide, and since when.
     phase: WidePhase,
     /// Until when its CPU time is booked, while it runs.
@@ -51,6 +53,8 @@ pub(crate) struct Specialize {
     /// By affinity mask.
     places: Vec<Places>,
     kinds: Kinds,
+    /// Runnable tasks that specialization does not concern: no load counts them (D 6.2.1).
+    default_tasks: u32,
     /// The last change of any core.
     changed_ns: Option<u64>,
     counts: SpecializationCounts,
@@ -80,15 +84,21 @@ impl Specialize {
         for &core in &order[narrow_cores as usize..] {
             is_wide[core] = true;
         }
-        let task = Task { phase: WidePhase::default(), booked_ns: 0, used_widest: false };
+        let task = |task: &crate::task::Task| Task {
+            is_enrolled: task.is_enrolled,
+            phase: WidePhase::default(),
+            booked_ns: 0,
+            used_widest: false,
+        };
         let mut specialize = Self {
             settings,
             rule,
             is_off: false,
-            tasks: vec![task; world.tasks.len()],
+            tasks: world.tasks.iter().map(task).collect(),
             is_wide,
             places: Vec::new(),
             kinds: Kinds { wide_cores, narrow_cores, ..Kinds::default() },
+            default_tasks: 0,
             changed_ns: None,
             counts: SpecializationCounts::default(),
             booked_ns: 0,
@@ -117,7 +127,7 @@ impl Specialize {
     /// The kind by which a task is queued: a wide task whose affinity has no wide CPU runs where
     /// default tasks run, as it would starve otherwise.
     pub(crate) fn kind_of(&self, world: &World, task: usize) -> TaskKind {
-        if self.is_off {
+        if self.is_off || !self.tasks[task].is_enrolled {
             TaskKind::Default
         } else if !self.tasks[task].phase.is_wide() {
             TaskKind::Narrow
@@ -164,7 +174,9 @@ impl Specialize {
     }
 
     fn count(&mut self, task: usize) -> &mut u32 {
-        if self.tasks[task].phase.is_wide() {
+        if !self.tasks[task].is_enrolled {
+            &mut self.default_tasks
+        } else if self.tasks[task].phase.is_wide() {
             &mut self.kinds.wide_tasks
         } else {
             &mut self.kinds.narrow_tasks
@@ -221,7 +233,8 @@ impl Specialize {
     pub(crate) fn faults(&mut self, world: &World, cpu: usize, task: usize) -> bool {
         let subject = &mut self.tasks[task];
         subject.used_widest = true;
-        if self.is_off || subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
+        let is_concerned = !self.is_off && subject.is_enrolled;
+        if !is_concerned || subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
             return false;
         }
         self.book(world.now_ns, task);

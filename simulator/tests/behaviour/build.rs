@@ -67,6 +67,7 @@ pub fn add(workload: &mut Workload, role: Role, threads: u64, program: &[Step]) 
             was_on: None,
             // Far apart by role, so that backgrounds can be swapped.
             stream: u64::from(application) << 32 | part,
+            enrolled: true,
             ruled_class: None,
             program: program.to_vec(),
         });

@@ -260,6 +260,29 @@ fn fair_specialize_isolates_and_takes_nothing_from_culprits() {
     assert!(counts.core_changes < 100, "{counts:?}");
 }
 
+/// Tasks that specialization does not concern use 512-bit registers anywhere (D 6.3.2).
+#[test]
+fn default_tasks_run_on_all_cores_and_move_none() {
+    let mut workload = saturated(8, 24, 12, Class::Avx512Heavy);
+    workload.threads[24..].iter_mut().for_each(|thread| thread.enrolled = false);
+    for config in [published(), fair_specialize()] {
+        let outcome = run(&workload, &config);
+        assert_eq!((counts(&outcome).faults, counts(&outcome).core_changes), (0, 0));
+        // A third of 8 cores; one of them is wide from the beginning.
+        assert!(outcome.level_ns[2] > outcome.simulated_ns * 3 / 2);
+    }
+}
+
+/// Loads are those of narrow and wide tasks alone (D Eq. 6.1, 6.2): half of the cores for each.
+#[test]
+fn default_tasks_count_for_no_load() {
+    let mut workload = saturated_for(1000, 8, 8, 8, Class::Avx512Heavy);
+    add(&mut workload, Role::Background, 32, &saturating(Class::Scalar, None));
+    workload.threads[16..].iter_mut().for_each(|thread| thread.enrolled = false);
+    let mean = mean_wide_cores(&run(&workload, &published()));
+    assert!((3.0..5.0).contains(&mean), "{mean:.1} wide cores");
+}
+
 #[test]
 fn fair_specialize_lets_every_core_be_wide_where_wide_tasks_would_wait() {
     let mut workload = empty(machine(4, 2));

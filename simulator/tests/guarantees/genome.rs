@@ -241,6 +241,7 @@ impl Genome {
             arrival_ns: kind.arrival_ns,
             was_on: None,
             stream: index as u64,
+            enrolled: true,
             ruled_class: None,
             program,
         }

@@ -97,6 +97,7 @@ fn add_application(
             arrival_ns: arrival_ns + late,
             was_on: None,
             stream: workload.threads.len() as u64,
+            enrolled: true,
             ruled_class: None,
             program,
         });
