@@ -80,7 +80,7 @@ def watch(mode):
     print(row)
     assert all(ticks > 10 for name, ticks in ran.items() if name != "pipe"), ran
     assert grown["core_changes"] <= CHANGES_MAX[mode] * seconds + 1, grown
-    assert float(row["misplaced_pct"]) < 10, row
+    assert float(row["misplaced_pct"]) < 2, row
 
 
 def main():
