@@ -51,12 +51,10 @@ fn write_frequencies(text: &mut String, table: &CpuTable) -> std::fmt::Result {
     let rows =
         turbo.rows.iter().map(|row| (format!("{}-{}", row.cores_min, row.cores_max), &row.mhz));
     let off = table.turbo_off.iter().map(|off| ("turbo off".to_owned(), &off.mhz));
-    let capped: Vec<(String, Vec<Option<u32>>)> = table
-        .low_priority
-        .iter()
-        .map(|low| (format!("last {} at most", low.cores), low.mhz.iter().map(|&mhz| Some(mhz))))
-        .map(|(name, mhz)| (name, mhz.collect()))
-        .collect();
+    let capped = table.low_priority.as_ref().map(|low| {
+        let mhz: Vec<_> = low.mhz.iter().copied().map(Some).collect();
+        (format!("last {} at most", low.cores), mhz)
+    });
     let capped = capped.iter().map(|(name, mhz)| (name.clone(), mhz));
     for (name, mhz) in rows.chain(off).chain(capped) {
         write!(text, "{name:>19}")?;

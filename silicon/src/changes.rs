@@ -31,9 +31,9 @@ pub(crate) fn of_changes(values: &[f64]) -> Option<Estimate> {
     Some(Estimate { value: quantile(&means, 0.5), low, high, samples: n })
 }
 
-/// Whether so many changes suffice: there are `at_least` of them, and their interval's half-width
-/// is at most that many points. Looked at after each `a_look` of them alone, since each look is a
-/// chance to stop too early.
+/// Whether a measurement can stop: it has at least `at_least` changes, and half of their confidence
+/// interval is at most `half_width_points`. The interval is tested only after each `a_look`
+/// changes, since each test is a chance to stop too early.
 pub(crate) fn are_enough(
     changes: &[f64],
     at_least: usize,

@@ -1,6 +1,6 @@
 //! From a CPU table to the dense form that a run uses.
 
-use super::CpuTable;
+use super::{CpuTable, LowPriority};
 use crate::{
     CLASSES, CpuModel, CpuTableError, LEVELS_MAX, LicenseDomain, LicenseTable, LowPriorityCores,
     ROWS_MAX, Stage, Turbo,
@@ -37,6 +37,7 @@ impl CpuTable {
         for rule in &self.demand.as_ref()?.rules {
             demand[rule.class as usize].push(*rule);
         }
+        let turbo = self.dense_turbo(turbo)?;
         Some(CpuModel {
             name: self.name.clone(),
             packages: self.machine.packages?,
@@ -44,8 +45,8 @@ impl CpuTable {
             threads_per_core: self.machine.threads?,
             level_names: self.levels.names.clone(),
             license_domain: self.domain()?,
-            turbo: self.dense_turbo(turbo)?,
-            low_priority: self.dense_low_priority(turbo)?,
+            low_priority: self.low_priority.as_ref().map(|capped| capped.dense(&turbo)),
+            turbo,
             license: self.dense_license()?,
             demand,
         })
@@ -79,18 +80,6 @@ impl CpuTable {
         Some(turbo)
     }
 
-    /// `Some(None)`: all cores are alike.
-    fn dense_low_priority(&self, mode: TurboMode) -> Option<Option<LowPriorityCores>> {
-        let Some(capped) = &self.low_priority else { return Some(None) };
-        let mut turbo = self.dense_turbo(mode)?;
-        for row in &mut turbo.khz[..turbo.rows as usize] {
-            for (khz, mhz) in row.iter_mut().zip(&capped.mhz) {
-                *khz = (*khz).min(mhz * 1000);
-            }
-        }
-        Some(Some(LowPriorityCores { cores_per_package: capped.cores, turbo }))
-    }
-
     fn dense_license(&self) -> Option<LicenseTable> {
         let times = self.license.as_ref()?;
         let widen = self.widen.as_ref()?;
@@ -113,5 +102,18 @@ impl CpuTable {
             }
         }
         Some(license)
+    }
+}
+
+impl LowPriority {
+    /// The cores with the frequencies of the others, capped.
+    fn dense(&self, turbo: &Turbo) -> LowPriorityCores {
+        let mut turbo = turbo.clone();
+        for row in &mut turbo.khz[..turbo.rows as usize] {
+            for (khz, mhz) in row.iter_mut().zip(&self.mhz) {
+                *khz = (*khz).min(mhz * 1000);
+            }
+        }
+        LowPriorityCores { cores_per_package: self.cores, turbo }
     }
 }
