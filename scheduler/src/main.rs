@@ -353,7 +353,7 @@ fn run(args: &Args) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let cgroups = setup::cgroups(args)?;
-    let setup = setup::setup(args, plan, &kernel)?;
+    let setup = setup::setup(args, plan, &kernel, &topology)?;
     let about = &setup.about;
     let head = decisions::head(&topology, about.mode, setup.cpu.as_deref(), &about.sensors);
     let file = args.decisions.as_deref().map(|path| decisions::File::create(path, &head));

@@ -249,7 +249,7 @@ pub fn hold(args: &Args) -> Result<Option<Duration>> {
 }
 
 /// Chooses among the sensors of this machine, and opens the counters.
-pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
+pub fn setup(args: &Args, plan: Plan, kernel: &Kernel, topology: &Topology) -> Result<Setup> {
     let Plan { mut config, mode, cpu, rules, why } = plan;
     let mut said: Vec<_> = why.map(|why| format!("fair, since {why}")).into_iter().collect();
     let policy_mode = match mode {
@@ -287,7 +287,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel) -> Result<Setup> {
     }
     compensation.specialization = specialization(args, mode);
     if compensation.specialization.is_some() {
-        said.extend(slow_cpus(&topology::read()?));
+        said.extend(slow_cpus(topology));
     }
     config.compensation = Some(compensation);
     let about = About { mode: mode.name(), sensors: choice.to_string(), cpus: cpus.len() };

@@ -16,7 +16,7 @@ use crate::kfuncs;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::{Counted, MapError, Maps};
 use crate::object::{Object, ObjectError, Symbol};
-use crate::ops::{Op, Ops, Program};
+use crate::ops::{Op, Ops, Program, program_at};
 use crate::state::{Context, Custody, Life, Parts, State, Task};
 use crate::topology::Topology;
 
@@ -489,6 +489,37 @@ impl Host {
             return Ok(());
         }
         Err(MapError::NoEntry { name: name.to_owned(), key: 0 })
+    }
+
+    /// Writes the storage of a task, as a loader does.
+    ///
+    /// # Errors
+    /// [`MapError::NoEntry`].
+    pub fn store(&mut self, name: &str, task: usize, value: &[u8]) -> Result<(), MapError> {
+        let map = self.map(name, 0)?;
+        let mut state = self.state();
+        let place = state.maps.storage(map, task, true);
+        if place.is_null() || value.len() != state.maps.value_size(map) {
+            return Err(MapError::NoEntry { name: name.to_owned(), key: 0 });
+        }
+        // SAFETY: `place` is the address of a value of the map, which has as many bytes as `value`.
+        unsafe { place.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+        Ok(())
+    }
+
+    /// Something happens to a task: runs the program on the tracepoint, which gets the task.
+    ///
+    /// # Errors
+    /// [`ObjectError::Missing`]: the scheduler has no such program.
+    pub fn trace(&mut self, program: &str, task: usize) -> Result<(), ObjectError> {
+        let missing = || ObjectError::Missing(program.to_owned());
+        let symbol = self.symbols.get(program).ok_or_else(missing)?;
+        if self.exit().is_none() {
+            let address = self.image.at(symbol.address).expose_provenance() as u64;
+            let cpu = self.state().tasks[task].cpu;
+            self.run(program_at(address), Op::Tracepoint, cpu, None, &[self.pointer(task)]);
+        }
+        Ok(())
     }
 
     /// A task has left a CPU, and its registers were saved with these states in use (`XSTATE_BV`).

@@ -33,6 +33,8 @@ pub(crate) enum Op {
     Exit,
     /// The callback of a timer.
     Timer,
+    /// A program on a tracepoint.
+    Tracepoint,
 }
 
 impl Op {
@@ -135,9 +137,9 @@ fn is_function(btf: &Btf, id: crate::btf::Id) -> bool {
 
 /// A function of the image.
 pub(crate) fn program_at(address: u64) -> Program {
-    // SAFETY: `address` comes from the relocated operations of the image, or from the scheduler's
-    // call of `bpf_timer_set_callback`, so a function is there; `fire` gives callbacks of timers
-    // their own type again before the call.
+    // SAFETY: `address` comes from the relocated operations of the image, from the symbol of a
+    // program, or from the scheduler's call of `bpf_timer_set_callback`, so a function is there;
+    // `fire` gives callbacks of timers their own type again before the call.
     unsafe {
         std::mem::transmute::<*const (), Program>(std::ptr::with_exposed_provenance(
             address as usize,

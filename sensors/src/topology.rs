@@ -236,6 +236,9 @@ mod tests {
         assert_eq!(capped("base_frequency", bases), [false, true, false, false]);
         let highest = ["3100000", "3100000", "2600000", "3100000"];
         assert_eq!(capped("cpuinfo_max_freq", highest), [false, false, true, false]);
+        // By more than 5 %, and only beside cores of the same cache.
+        let at_limit = ["2000000", "1900000", "2000000", "1899999"];
+        assert_eq!(capped("cpuinfo_max_freq", at_limit), [false, false, false, true]);
         // Turbo Boost Max 3.0 favours cores by less; a file may be absent or hold anything.
         let favoured = ["4800000", "4600000", "?", "4600000"];
         assert_eq!(capped("cpuinfo_max_freq", favoured), [false; 4]);

@@ -292,6 +292,11 @@ pub struct SensorFaults {
     /// unless told otherwise: then they trap in every slice of every task (`d7`). D 6.5.1
     /// disabled them.
     pub evex_strings: bool,
+    /// Whether the dynamic linker binds functions at their first call (`specialize` and
+    /// `fair-specialize`). Its XRSTOR then faults on narrow cores, which lets the task use any
+    /// register there until it leaves the CPU (D 6.2.3): a task's first stretch on a CPU is not
+    /// seen.
+    pub lazy_binding: bool,
     /// How far the policy's frequencies of levels above 0 are from the CPU's, in permille of these;
     /// none is above that of level 0.
     pub table_error_permille: i32,

@@ -60,6 +60,11 @@ pub struct FaultOptions {
     /// task (sensors d7), as glibc's do unless told otherwise
     #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
     evex_strings: bool,
+
+    /// The dynamic linker binds functions at their first call: wide code of a thread is not seen
+    /// until the thread first leaves its CPU (specialize and fair-specialize)
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]
+    lazy_binding: bool,
 }
 
 impl FaultOptions {
@@ -68,6 +73,7 @@ impl FaultOptions {
         SensorFaults {
             counter_noise_permille: self.counter_noise,
             evex_strings: self.evex_strings,
+            lazy_binding: self.lazy_binding,
             table_error_permille: self.table_error,
             stall_error_permille: self.stall_error,
             false_detections_permille: self.false_detections,
@@ -88,6 +94,8 @@ impl FaultOptions {
             (permille != 0).then(|| (name.to_owned(), format!("{permille} permille")))
         };
         let traps = ("EVEX string functions".to_owned(), "trap".to_owned());
-        shares.into_iter().filter_map(stated).chain(self.evex_strings.then_some(traps))
+        let binding = ("lazy binding".to_owned(), "hides the first stretch on a CPU".to_owned());
+        let states = [self.evex_strings.then_some(traps), self.lazy_binding.then_some(binding)];
+        shares.into_iter().filter_map(stated).chain(states.into_iter().flatten())
     }
 }

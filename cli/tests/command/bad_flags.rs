@@ -118,7 +118,7 @@ fn comparing_has_at_most_sixteen_options_and_all_others_are_listed() {
     let lists = [&["compare"][..], &["mixes"], &["simulate"], &["simulate", "light512"]]
         .map(|verb| folder.succeed(&[verb, &["--help-experiments"]].concat()));
     assert!(lists.iter().all(|list| *list == lists[0]));
-    for key in ["hz=", "smt-share=", "table-error=", "evex-strings=", "marks=", "shown="] {
+    for key in ["hz=", "smt-share=", "table-error=", "lazy-binding=", "marks=", "shown="] {
         assert!(lists[0].contains(&format!("\n  {key}")), "{key}\n{}", lists[0]);
     }
 }

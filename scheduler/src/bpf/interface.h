@@ -339,8 +339,8 @@ struct ek_cpu {
 	/* The running task was dispatched as the least, and not since it was starved. */
 	u32 runs_least;
 	struct ek_chain chain;
-	/* When its core became narrow; 0: at the start. */
-	u64 narrow_since_ns;
+	/* When its core changed its kind; 0: at the start. */
+	u64 kind_since_ns;
 	/* Whether the clock of its core is capped in favour of others: 0 or 1. */
 	u32 is_slow;
 	/* Whether its core is wide, and whether narrow tasks go first on it nevertheless. */

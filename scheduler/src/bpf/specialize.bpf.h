@@ -142,23 +142,43 @@ __noinline int ek_count_cores(u32 first)
 	return 0;
 }
 
-/* Kicks a CPU whose core changed its kind, if its task must leave or goes second now. */
+/*
+ * Kicks a CPU whose core changed its kind, if its task must leave, or goes second now and wide
+ * tasks wait.
+ */
 static void kick_changed(u32 cpu_id, const struct ek_cpu *cpu, const struct ek_cache *cache)
 {
+	u32 rank = rank_on(cpu, cache, cpu->running_class, cpu->group);
+
 	if (cpu->weight == 0)
 		scx_bpf_kick_cpu(cpu_id, kernel_enum(scx_kick_flags, SCX_KICK_IDLE));
-	else if (rank_on(cpu, cache, cpu->running_class, cpu->group) > 0)
+	else if (rank == 2 || (rank == 1 && ek_waiting(cpu->cache, EK_TASK_WIDE) > 0))
 		preempt_cpu(cpu_id);
 }
 
+/* The affinity groups of a cache with waiting tasks of a kind, as bits. */
+__noinline u32 ek_groups_waiting(u32 cache_id, u32 kind)
+{
+	struct ek_cache *cache = cache_of(cache_id);
+	u32 groups = cache ? groups_of(cache, kind) : 0, waiting = 0;
+	int group;
+
+	bpf_for(group, 0, EK_GROUPS) {
+		if ((groups >> group & 1) &&
+		    scx_bpf_dsq_nr_queued(dsq_of(cache_id, kind, group)) > 0)
+			waiting |= 1U << group;
+	}
+	return waiting;
+}
+
 /*
- * A CPU of the core that changes its kind when a CPU asks: that CPU, or one of a preferred core,
- * which idles where possible.
+ * A CPU of the core that changes its kind when a CPU asks: that CPU, or one of a preferred core
+ * that serves the same waiting tasks, which idles where possible.
  */
 __noinline u32 ek_core_to_change(u32 asks)
 {
 	struct ek_cpu *own = cpu_of(asks);
-	u32 found = asks, cpu_id, becomes_wide;
+	u32 found = asks, cpu_id, becomes_wide, served;
 	int i;
 
 	if (!own)
@@ -166,16 +186,20 @@ __noinline u32 ek_core_to_change(u32 asks)
 	becomes_wide = !own->is_wide;
 	if (ek_specialize_prefers(becomes_wide, own->is_slow))
 		return asks;
+	served = groups_allowed(own) &
+		 ek_groups_waiting(own->cache, becomes_wide ? EK_TASK_WIDE : EK_TASK_NARROW);
 	cpu_id = own->next_in_cache;
 	bpf_for(i, 1, SET_CPUS_MAX) {
 		const struct ek_cpu *cpu = cpu_of(cpu_id);
 
 		if (!cpu || cpu_id == asks)
 			break;
+		/* Nothing says which CPUs the tasks of the mixed group may use. */
 		if (cpu->is_wide != becomes_wide &&
-		    ek_specialize_prefers(becomes_wide, cpu->is_slow) && !cpu->going_offline &&
-		    is_online(cpu_id)) {
-			if (cpu->weight == 0)
+		    ek_specialize_prefers(becomes_wide, cpu->is_slow) &&
+		    !(served & ~(groups_allowed(cpu) & ~(1U << EK_GROUP_MIXED))) &&
+		    !cpu->going_offline && is_online(cpu_id)) {
+			if (cpu->weight == 0 && !cpu->is_released)
 				return cpu_id;
 			if (found == asks)
 				found = cpu_id;
@@ -204,8 +228,8 @@ __noinline int ek_change_core(u32 asks, u64 seen_ns, u64 now_ns)
 
 		if (!cpu)
 			break;
+		cpu->kind_since_ns = now_ns;
 		cpu->is_wide = becomes_wide;
-		cpu->narrow_since_ns = now_ns;
 		cpu->narrow_first = 0;
 		sibling = cpu->next_sibling;
 		if (sibling == cpu_id)
@@ -360,7 +384,8 @@ __noinline int ek_choose_kinds(u32 cpu_id, u32 runs, u64 now_ns)
 	    changed_ns = cache->cores_changed_ns;
 	bool by_lag = config.specialization == EK_SPECIALIZATION_BY_LAG;
 	u64 interval_ns = by_lag ? EK_SPECIALIZE_LAG_INTERVAL_NS : EK_SPECIALIZE_INTERVAL_NS;
-	bool is_idle = !runs && vtimes.narrow_ns == VTIME_MAX && default_ns == VTIME_MAX, changes;
+	bool is_idle = !runs && vtimes.narrow_ns == VTIME_MAX && default_ns == VTIME_MAX;
+	u32 was_wide = cpu->is_wide;
 
 	/* Default tasks go first on both kinds of cores. */
 	if (cpu->is_wide)
@@ -379,12 +404,12 @@ __noinline int ek_choose_kinds(u32 cpu_id, u32 runs, u64 now_ns)
 	/* The last wide core went offline. */
 	if (cache->kinds.wide_cores == 0 && vtimes.wide_ns != VTIME_MAX)
 		return ek_change_core(cpu_id, changed_ns, now_ns);
-	changes = ek_specialize_may_change(now_ns, changed_ns, interval_ns) &&
-		  (by_lag ? changes_by_lag(cpu, cache, &vtimes, is_idle, now_ns) :
-			    changes_by_load(cpu_id, cpu, cache, is_idle, now_ns));
-	if (changes && ek_change_core(cpu_id, changed_ns, now_ns))
-		return 0;
-	cpu->narrow_first = by_lag && cpu->is_wide &&
+	if (ek_specialize_may_change(now_ns, changed_ns, interval_ns) &&
+	    (by_lag ? changes_by_lag(cpu, cache, &vtimes, is_idle, now_ns) :
+		      changes_by_load(cpu_id, cpu, cache, is_idle, now_ns)))
+		ek_change_core(cpu_id, changed_ns, now_ns);
+	/* The virtual times are those that a core of its former kind compares. */
+	cpu->narrow_first = by_lag && was_wide && cpu->is_wide &&
 			    ek_specialize_narrow_first(&cache->kinds, &vtimes);
 	return 0;
 }
@@ -466,7 +491,7 @@ static void kind_ends(struct task_struct *p, struct task *task, const struct ek_
 		return;
 
 	/* The core may have become narrow during the slice. */
-	u64 narrow_ns = ek_min(used_ns, ek_sub(now_ns, cpu->narrow_since_ns));
+	u64 narrow_ns = ek_min(used_ns, ek_sub(now_ns, cpu->kind_since_ns));
 
 	if (kind_of(p, task, now_ns) == EK_TASK_WIDE)
 		count_by(EK_MISPLACED_NS, narrow_ns);

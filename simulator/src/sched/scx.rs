@@ -11,7 +11,7 @@ use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_e
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::outcome::SpecializationCounts;
-use crate::sched::scx_kinds::Kinds;
+use crate::sched::scx_kinds::{self, Kinds};
 use crate::sched::scx_sense::{self, Sense};
 use crate::sched::{Charged, Decided, Pick, Placed, Scheduler, Wake};
 use crate::sensors::Observed;
@@ -82,8 +82,7 @@ impl Scx {
                 nice: thread.nice,
                 cpu: task.last_cpu.or(cpus.first().copied()).unwrap_or(0),
                 cpus,
-                // Default tasks are those that specialization does not concern, as kernel threads.
-                is_kernel: !thread.enrolled,
+                is_kernel: false,
                 is_idle_policy: false,
                 process: None,
             }
@@ -123,6 +122,9 @@ impl Scx {
                 Some(number) => {
                     self.task.resize(number + 1, usize::MAX);
                     self.task[number] = task;
+                    if self.kinds.is_some() {
+                        scx_kinds::declare(&mut self.host, number, world.tasks[task].is_enrolled);
+                    }
                 }
                 None => self.refused = Some(format!("it refused the task {}", spec.name)),
             }

@@ -1,5 +1,6 @@
 //! How core specialization worked in the kernel scheduler's source.
 
+use policy::TaskKind;
 use scx_host::{Counter, Host, is_wide};
 
 use crate::outcome::SpecializationCounts;
@@ -50,6 +51,14 @@ impl Kinds {
             wide_core_ns: self.wide_core_ns + (now_ns - self.booked_ns) * self.wide_cores,
         }
     }
+}
+
+/// Declares whether specialization concerns a task, as `evenkeel exec --class` does.
+pub(super) fn declare(host: &mut Host, number: usize, is_enrolled: bool) {
+    let kind = if is_enrolled { TaskKind::Narrow } else { TaskKind::Default };
+    let declared = kind as u32 + 1;
+    host.store("declarations", number, &declared.to_ne_bytes()).expect("a map of the source");
+    host.trace("ek_renamed", number).expect("a program of the source");
 }
 
 fn wide_cores(host: &Host, topology: &Topology) -> u64 {

@@ -8,6 +8,7 @@ use policy::{KindVtimes, Kinds, Rank, TaskKind, WIDE_PHASE_TIMEOUT_NS, WidePhase
 use crate::config::{PhaseEnd, Specialization};
 use crate::error::SimError;
 use crate::outcome::SpecializationCounts;
+use crate::task::State;
 use crate::topology::{Mask, Topology};
 use crate::world::World;
 
@@ -21,6 +22,8 @@ struct Task {
     booked_ns: u64,
     /// Whether it used wide registers since its wide phase began or was renewed.
     used_widest: bool,
+    /// Whether it has left a CPU.
+    has_left: bool,
 }
 
 /// The CPUs of an affinity mask by the kind of their core.
@@ -89,6 +92,7 @@ impl Specialize {
             phase: WidePhase::default(),
             booked_ns: 0,
             used_widest: false,
+            has_left: false,
         };
         let mut specialize = Self {
             settings,
@@ -159,11 +163,10 @@ impl Specialize {
         }
     }
 
-    /// A task became runnable; one that is new inherits from the task that forked it.
+    /// A task became runnable; one that is new inherits the phase of the task that forked it.
     pub(crate) fn wakes(&mut self, task: usize, parent: Option<usize>) {
-        if let Some(parent) = parent {
-            self.tasks[task] = self.tasks[parent];
-            self.tasks[task].phase.ran_ns = 0;
+        if let Some(parent) = parent.filter(|_| self.tasks[task].is_enrolled) {
+            self.tasks[task].phase = WidePhase { ran_ns: 0, ..self.tasks[parent].phase };
         }
         *self.count(task) += 1;
     }
@@ -211,6 +214,7 @@ impl Specialize {
     /// The slice of a task ends.
     pub(crate) fn stops(&mut self, now_ns: u64, task: usize) {
         self.book(now_ns, task);
+        self.tasks[task].has_left = true;
         let renews_by_use =
             self.settings.phase_end == PhaseEnd::RenewedTimeout || self.rule == Rule::Lags;
         let phase = &self.tasks[task].phase;
@@ -233,7 +237,8 @@ impl Specialize {
     pub(crate) fn faults(&mut self, world: &World, cpu: usize, task: usize) -> bool {
         let subject = &mut self.tasks[task];
         subject.used_widest = true;
-        let is_concerned = !self.is_off && subject.is_enrolled;
+        let is_hidden = world.config.sensor_faults.lazy_binding && !subject.has_left;
+        let is_concerned = !self.is_off && subject.is_enrolled && !is_hidden;
         if !is_concerned || subject.phase.is_wide() || self.is_wide_cpu(&world.topology, cpu) {
             return false;
         }
@@ -344,8 +349,8 @@ impl Specialize {
         !self.is_off && self.settings.wide_cores.is_none() && self.changed_ns.is_none_or(may)
     }
 
-    /// The core that changes its kind when a CPU asks: its own, or a preferred one, with an idle
-    /// CPU where possible.
+    /// The core that changes its kind when a CPU asks: its own, or a preferred one that serves the
+    /// same tasks, with an idle CPU where possible.
     fn core_to_change(&self, world: &World, cpu: usize, becomes_wide: bool) -> usize {
         let own = world.topology.core_of(cpu);
         let prefers = |core: usize| {
@@ -355,10 +360,30 @@ impl Specialize {
         if prefers(own) {
             return own;
         }
+        let served = self.masks_served(world, cpu, becomes_wide);
+        let serves = |core: usize, mask: &Mask| {
+            world.topology.cpus_of_core(core).any(|cpu| mask.contains(cpu))
+        };
         let idles = |core| world.topology.cpus_of_core(core).any(|cpu| world.idle.contains(cpu));
         let cores = world.topology.cores;
         let nearest = (0..cores).map(|step| (own + step) % cores).filter(|&core| prefers(core));
-        nearest.min_by_key(|&core| !idles(core)).unwrap_or(own)
+        nearest
+            .filter(|&core| served.iter().all(|mask| serves(core, mask)))
+            .min_by_key(|&core| !idles(core))
+            .unwrap_or(own)
+    }
+
+    /// The affinity masks of the tasks for which a CPU asks for a core of another kind: of those
+    /// that wait, and of its own.
+    fn masks_served<'a>(&self, world: &'a World, cpu: usize, wide: bool) -> Vec<&'a Mask> {
+        let waits = |(number, task): (usize, &crate::task::Task)| {
+            let subject = &self.tasks[number];
+            let is_of_kind = subject.is_enrolled && subject.phase.is_wide() == wide;
+            let is_there = task.state == State::Runnable || task.state == State::Running(cpu);
+            let mask = &world.affinities.masks[task.mask];
+            (is_of_kind && is_there && mask.contains(cpu)).then_some(mask)
+        };
+        world.tasks.iter().enumerate().filter_map(waits).collect()
     }
 
     fn change(&mut self, world: &World, cpu: usize, becomes_wide: bool) -> usize {

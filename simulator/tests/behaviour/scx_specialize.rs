@@ -106,3 +106,32 @@ fn each_package_has_wide_cores_for_its_own_wide_tasks() {
         assert!(outcome.tasks.iter().all(|task| task.cpu_time_ns > SECOND / 5), "{mode:?}");
     }
 }
+
+/// Specialization does not concern some tasks, which no other mode is to know.
+#[test]
+fn default_tasks_are_tasks_like_all_others_without_specialization() {
+    let enrolled = mix(machine(4, 2), 9, 7);
+    let mut workload = enrolled.clone();
+    workload.threads[4..12].iter_mut().for_each(|thread| thread.enrolled = false);
+    let of = |workload: &Workload, mode| {
+        simulator::run(&skylake(), workload, &scx(mode, SECOND)).unwrap().tasks
+    };
+    for mode in [KernelMode::Fair, KernelMode::Isolation] {
+        assert_eq!(of(&workload, mode), of(&enrolled, mode), "{mode:?}");
+    }
+    for mode in [KernelMode::Specialize(SETTINGS), KernelMode::FairSpecialize(SETTINGS)] {
+        assert_ne!(of(&workload, mode), of(&enrolled, mode), "{mode:?}");
+    }
+}
+
+/// They run anywhere, with wide instructions too, and no load counts them.
+#[test]
+fn default_tasks_run_on_all_cores_and_change_none() {
+    let mut workload = mix(machine(8, 1), 16, 8);
+    workload.threads[16..].iter_mut().for_each(|thread| thread.enrolled = false);
+    for mode in [KernelMode::Specialize(SETTINGS), KernelMode::FairSpecialize(SETTINGS)] {
+        let outcome = simulator::run(&skylake(), &workload, &scx(mode, SECOND)).unwrap();
+        assert_eq!(outcome.specialization.unwrap().core_changes, 0, "{mode:?}");
+        assert!(outcome.level_ns[2] > outcome.simulated_ns * 3 / 2, "{mode:?}");
+    }
+}

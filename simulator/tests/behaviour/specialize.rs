@@ -3,7 +3,7 @@
 use cpu_model::Class;
 use scenarios::{CpuSet, Draw, Role, Spread, Step, Workload};
 use simulator::{
-    Config, Costs, Outcome, PhaseEnd, Scheduler, Specialization, SpecializationCounts,
+    Config, Costs, Outcome, PhaseEnd, Scheduler, SensorFaults, Specialization, SpecializationCounts,
 };
 use trace::{Event, SwitchState};
 
@@ -270,6 +270,22 @@ fn default_tasks_run_on_all_cores_and_move_none() {
         assert_eq!((counts(&outcome).faults, counts(&outcome).core_changes), (0, 0));
         // A third of 8 cores; one of them is wide from the beginning.
         assert!(outcome.level_ns[2] > outcome.simulated_ns * 3 / 2);
+    }
+}
+
+/// The dynamic linker opens a narrow core until the next context switch (D 6.2.3).
+#[test]
+fn lazy_binding_hides_wide_code_until_a_task_first_leaves_its_cpu() {
+    let lazy = SensorFaults { lazy_binding: true, ..SensorFaults::default() };
+    for config in [published(), fair_specialize()] {
+        let faults = |ms, sensor_faults| {
+            let mut workload = empty(machine(8, 1));
+            add(&mut workload, Role::Foreground, 7, &saturating(Class::Avx512Heavy, Some(ms)));
+            counts(&run(&workload, &Config { sensor_faults, ..config.clone() })).faults
+        };
+        // Programs of less than a slice, and such that run on.
+        assert!(faults(2, SensorFaults::default()) > 0 && faults(2, lazy) == 0);
+        assert!(faults(100, lazy) > 0);
     }
 }
 

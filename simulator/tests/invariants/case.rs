@@ -64,6 +64,7 @@ impl Case {
             sensor_faults: SensorFaults {
                 counter_noise_permille: rng.pick(&[0, 0, 20, 200, 1000]) as u32,
                 evex_strings: rng.pick(&[false, false, false, true]),
+                lazy_binding: seed.is_multiple_of(4),
                 ..SensorFaults::default()
             },
         };

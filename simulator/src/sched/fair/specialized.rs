@@ -197,10 +197,9 @@ impl Fair {
 
     fn choose_on_narrow(&mut self, world: &World, cpu: usize) -> Option<usize> {
         let narrow = self.least_of(world, cpu, [TaskKind::Default, TaskKind::Narrow]);
-        let vtimes = KindVtimes {
-            wide_ns: self.least_waiting_ns(TaskKind::Wide),
-            narrow_ns: narrow.map_or(KindVtimes::NONE_NS, |(head, _)| head),
-        };
+        let wide = self.least_of(world, cpu, [TaskKind::Wide; 2]);
+        let head_ns = |of: Option<(u64, usize)>| of.map_or(KindVtimes::NONE_NS, |(head, _)| head);
+        let vtimes = KindVtimes { wide_ns: head_ns(wide), narrow_ns: head_ns(narrow) };
         let specialized = self.specialized.as_mut()?;
         specialized.note_idle(world, narrow.is_none());
         let wasted_ns = specialized.wasted_ns(world.now_ns);
