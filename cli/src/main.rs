@@ -6,6 +6,7 @@ mod compare;
 mod cpu;
 mod cpu_text;
 mod doctor;
+mod dvfs;
 mod evaluate;
 mod exec;
 mod files;
@@ -82,6 +83,8 @@ enum Verb {
     Trial(trial::Args),
     /// Does core specialization pay, on this machine or in a simulation?
     Advise(advise::Args),
+    /// What would other frequency policies of the hardware give?
+    Dvfs(dvfs::Args),
     /// Starts a command as a task of a class, for core specialization.
     ///
     /// scx_evenkeel --mode specialize and --mode fair-specialize run tasks with 512-bit
@@ -162,6 +165,7 @@ fn main() -> ExitCode {
         Verb::Trace(args) => trace_verbs::run(args),
         Verb::Trial(args) => trial::run(&args),
         Verb::Advise(args) => advise::run(&args),
+        Verb::Dvfs(args) => dvfs::run(&args),
         Verb::Exec(args) => exec::run(&args),
         Verb::Generate(args) => generate::run(args),
     };

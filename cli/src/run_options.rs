@@ -26,8 +26,9 @@ pub struct RunOptions {
     pub cpu: Option<String>,
 
     /// How the policy learns what runs: d7 (counters and traps, as in the dissertation), xinuse
-    /// (register state), fp-retired (counted instructions), rules (program names), truth (no sensor
-    /// is that good); of several, the first is for the table
+    /// (register state), fp-retired (counted instructions), rules (program names), proposed (events
+    /// and an interrupt that the dissertation proposes for future CPUs), truth (no sensor is that
+    /// good); of several, the first is for the table
     #[arg(long, value_enum, value_name = "NAME,…", value_delimiter = ',',
         hide_possible_values = true,
         default_values_t = [Sensors::D7])]
@@ -49,6 +50,7 @@ pub enum Sensors {
     Xinuse,
     FpRetired,
     Rules,
+    Proposed,
     Truth,
 }
 
@@ -65,6 +67,7 @@ impl Sensors {
             Self::Xinuse => "xinuse",
             Self::FpRetired => "fp-retired",
             Self::Rules => "rules",
+            Self::Proposed => "proposed",
             Self::Truth => "truth",
         }
     }
@@ -75,6 +78,7 @@ impl Sensors {
             Self::Xinuse => SensorSet::Xinuse,
             Self::FpRetired => SensorSet::FpRetired,
             Self::Rules => SensorSet::Rules,
+            Self::Proposed => SensorSet::Proposed,
             Self::Truth => SensorSet::Truth,
         }
     }
@@ -84,8 +88,10 @@ impl Sensors {
 pub const SCHEDULERS: [&str; 7] =
     ["cfs", "eevdf", "muqss", "fair", "fair-relative", "fair-isolation", "even"];
 
-/// Schedulers that the dissertation discusses and refuses (D 7.3); only for comparison.
-const TO_COMPARE_WITH: [&str; 2] = ["fair-cycles", "fair-energy"];
+/// Schedulers that the dissertation discusses and refuses (D 7.3), and the earlier prototype; only
+/// for comparison.
+pub const TO_COMPARE_WITH: [&str; 4] =
+    ["fair-cycles", "fair-energy", "machauer", "machauer-without-refund"];
 
 /// Schedulers that avoid losses, by core scheduling or core specialization.
 pub const AVOIDING: [&str; 3] = ["core-scheduling", "specialize", "fair-specialize"];
@@ -113,10 +119,11 @@ impl RunOptions {
             Ok(Scheduler::Scx(mode))
         };
         Ok(match name {
-            "cfs" => Scheduler::Cfs(match set.kernel {
-                Kernel::V6_1 => CfsKernel::V6_1,
-                Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
-            }),
+            "cfs" => Scheduler::Cfs(self.cfs_kernel()),
+            "machauer" => Scheduler::Machauer { kernel: self.cfs_kernel(), applies: true },
+            "machauer-without-refund" => {
+                Scheduler::Machauer { kernel: self.cfs_kernel(), applies: false }
+            }
             "eevdf" => Scheduler::Eevdf(match set.kernel {
                 Kernel::V6_12 => EevdfKernel::V6_12,
                 Kernel::V6_1 | Kernel::V6_18 => EevdfKernel::V6_18,
@@ -130,10 +137,7 @@ impl RunOptions {
                 },
                 interactive: set.interactive == 1,
             },
-            "core-scheduling" => Scheduler::CoreScheduling(match set.kernel {
-                Kernel::V6_1 => CfsKernel::V6_1,
-                Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
-            }),
+            "core-scheduling" => Scheduler::CoreScheduling(self.cfs_kernel()),
             "specialize" => Scheduler::Specialize(self.specialization()),
             "fair-specialize" => Scheduler::FairSpecialize(self.specialization()),
             "fair" => fair(Compensation::None),
@@ -171,6 +175,13 @@ impl RunOptions {
                 FROM_THE_KERNEL.join(", ")
             ),
         })
+    }
+
+    fn cfs_kernel(&self) -> CfsKernel {
+        match self.set.simulation.kernel {
+            Kernel::V6_1 => CfsKernel::V6_1,
+            Kernel::V6_12 | Kernel::V6_18 => CfsKernel::V5_9,
+        }
     }
 
     /// How core specialization confines wide tasks, with these options.
@@ -238,6 +249,7 @@ impl RunOptions {
             smt_share_permille: set.smt_share,
             believed_smt_share_permille: set.believed_smt_share,
             private_licenses: set.private_licenses,
+            adaptive_holds: set.adaptive_holds,
             steady_cores_permille: set.steady_cores,
             hz: set.hz,
             start,
@@ -267,6 +279,7 @@ impl RunOptions {
             || self.set.faults.faults() != SensorFaults::default()
             || set.steady_cores != 0
             || set.hold_us.is_some()
+            || set.adaptive_holds
             || set.private_licenses
             || set.placebo
             || set.warm_up_ms.is_some()

@@ -174,6 +174,7 @@ fn refuse_settings(set: &Settings) -> Result<()> {
         ("placebo", set.simulation.placebo),
         ("steady-cores", set.simulation.steady_cores > 0),
         ("hold-us", set.simulation.hold_us.is_some()),
+        ("adaptive-holds", set.simulation.adaptive_holds),
     ] {
         ensure!(
             !is_given,

@@ -201,6 +201,7 @@ fn predict(
         smt_share_permille: SMT_SHARE_PERMILLE,
         believed_smt_share_permille: SMT_SHARE_PERMILLE,
         private_licenses: false,
+        adaptive_holds: false,
         steady_cores_permille: 0,
         hz: facts.hz.unwrap_or(HZ),
         start: Start::default(),

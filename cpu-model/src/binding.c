@@ -7,6 +7,7 @@ void ekc_license_demand(struct ek_license *s, const struct ek_license_table *t,
 			struct ek_demand demand, u32 active_cores, u64 now_ns);
 void ekc_license_advance(struct ek_license *s, const struct ek_license_table *t, u32 active_cores,
 			 u64 now_ns);
+void ekc_license_postpone(struct ek_license *s, u64 passed_ns);
 u64 ekc_license_next_ns(const struct ek_license *s);
 struct ek_license_effect ekc_license_effect(const struct ek_license *s,
 					    const struct ek_license_table *t);
@@ -26,6 +27,11 @@ void ekc_license_advance(struct ek_license *s, const struct ek_license_table *t,
 			 u64 now_ns)
 {
 	ek_license_advance(s, t, active_cores, now_ns);
+}
+
+void ekc_license_postpone(struct ek_license *s, u64 passed_ns)
+{
+	ek_license_postpone(s, passed_ns);
 }
 
 u64 ekc_license_next_ns(const struct ek_license *s)

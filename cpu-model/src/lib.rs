@@ -17,7 +17,7 @@ pub use error::CpuTableError;
 pub use license::{
     Demand, Effect, FULL_RATE_PERMILLE, License, LicenseTable, Rise, STAGES_MAX, Stage,
 };
-pub use model::{CpuModel, DemandRule, LicenseDomain, LowPriorityCores};
+pub use model::{CpuModel, DemandRule, LicenseDomain, LowPriorityCores, break_even_ns};
 pub use table::{
     CPU_TABLE_SCHEMA, CpuTable, Demands, Event, Events, Levels, LicenseTimes, Machine, RiseRule,
     StageKind, StageRule, Transition, TurboMode, TurboOff, TurboRow, TurboRows, Widen, embedded,

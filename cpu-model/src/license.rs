@@ -170,6 +170,7 @@ unsafe extern "C" {
         now_ns: u64,
     );
     fn ekc_license_advance(s: *mut Raw, t: *const LicenseTable, active_cores: u32, now_ns: u64);
+    fn ekc_license_postpone(s: *mut Raw, passed_ns: u64);
     fn ekc_license_next_ns(s: *const Raw) -> u64;
     fn ekc_license_effect(s: *const Raw, t: *const LicenseTable) -> Effect;
 }
@@ -208,6 +209,12 @@ impl License {
         unsafe { ekc_license_advance(&raw mut self.0, table, active_cores, now_ns) }
     }
 
+    /// All holds last longer by a time that has passed, as if their timers had stood still.
+    pub fn postpone(&mut self, passed_ns: u64) {
+        // SAFETY: the reference outlives the call; the function does not keep it.
+        unsafe { ekc_license_postpone(&raw mut self.0, passed_ns) }
+    }
+
     /// When [`Self::advance`] must be called next; `None`: not before a demand.
     #[must_use]
     pub fn next_ns(&self) -> Option<u64> {
@@ -233,6 +240,12 @@ impl License {
     #[must_use]
     pub fn demanded(&self) -> u8 {
         self.0.demand.level
+    }
+
+    /// Whether no transition is in progress.
+    #[must_use]
+    pub fn is_steady(&self) -> bool {
+        self.0.phase == 0
     }
 
     /// Whether the register file is being widened without a change of level.

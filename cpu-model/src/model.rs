@@ -89,6 +89,31 @@ impl CpuModel {
         self.packages * self.cores_per_package * self.threads_per_core
     }
 
+    /// The level that instructions of a class demand on a core that runs these classes at these
+    /// rates, its own among them: rates of the same class add up (D 3.2.1).
+    #[must_use]
+    pub fn level_beside(&self, class: Class, running: impl Iterator<Item = (Class, u32)>) -> u8 {
+        let same = running.filter(|&(other, _)| other == class);
+        self.level_demanded(class, same.map(|(_, rate_permille)| rate_permille).sum())
+    }
+
+    /// Whether so many active cores are "few" for the durations of stages.
+    #[must_use]
+    pub fn is_few(&self, active_cores: u32) -> bool {
+        active_cores <= self.license.few_cores
+    }
+
+    /// Break-even time of falling from a level to a lower one and of rising again with heavy
+    /// instructions, with so many active cores. `None` where the levels are as fast.
+    #[must_use]
+    pub fn break_even_ns(&self, active_cores: u32, level: u8, lower: u8) -> Option<u64> {
+        let row = self.turbo.row(active_cores);
+        let is_few = self.is_few(active_cores);
+        let cost_ns = self.transition_cost_ns(lower, level, true, is_few)
+            + self.transition_cost_ns(level, lower, true, is_few);
+        break_even_ns(self.turbo.khz(row, lower), self.turbo.khz(row, level), cost_ns)
+    }
+
     /// Cost of a transition, in ns of an equivalent halt.
     #[must_use]
     pub fn transition_cost_ns(&self, from: u8, to: u8, heavy: bool, few: bool) -> u64 {
@@ -100,4 +125,13 @@ impl CpuModel {
             .cost_ns(few),
         }
     }
+}
+
+/// For how long a core runs at a lower frequency until it has lost as much as the changes to the
+/// higher one and back cost: T = p_high T_overhead / (p_high - p_low) (D Eq. 5.2). `None` where the
+/// frequencies are equal.
+#[must_use]
+pub fn break_even_ns(high_khz: u32, low_khz: u32, overhead_ns: u64) -> Option<u64> {
+    let gained = high_khz.checked_sub(low_khz).filter(|&gained| gained > 0)?;
+    Some((u128::from(high_khz) * u128::from(overhead_ns) / u128::from(gained)) as u64)
 }

@@ -623,6 +623,14 @@ static void prove_ek_license_demand(void)
 	ek_license_demand(&s, &t, demand, active_cores, now_ns);
 }
 
+static void prove_ek_license_postpone(void)
+{
+	struct ek_license s = any_ek_license;
+	u64 passed_ns = any_u64;
+
+	ek_license_postpone(&s, passed_ns);
+}
+
 static void prove_ek_license_next_ns(void)
 {
 	struct ek_license s = any_ek_license;
@@ -1117,6 +1125,7 @@ int main(void)
 	prove_ek_license_settle();
 	prove_ek_license_init();
 	prove_ek_license_demand();
+	prove_ek_license_postpone();
 	prove_ek_license_next_ns();
 	prove_ek_license_advance();
 	prove_ek_license_effect();

@@ -123,12 +123,12 @@ fn claims_compare_with_other_figures_where_they_say_so() {
 
     let claim = shipped("pingpong");
     let seconds = |figure: &Figure| match figure.scheduler.as_str() {
-        "fair" => Some(216.0),
+        "cfs" => Some(216.0),
         _ => Some(193.0),
     };
     let value = claim.value(seconds).unwrap();
     assert!((value - claim.published.unwrap()).abs() < 0.05, "{value}");
-    assert_eq!(claim.value(|figure| (figure.scheduler != "fair").then_some(1.0)), None);
+    assert_eq!(claim.value(|figure| (figure.scheduler != "cfs").then_some(1.0)), None);
 }
 
 /// The first claim of a shipped scenario.

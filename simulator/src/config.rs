@@ -20,6 +20,13 @@ pub enum Scheduler {
     },
     /// MuQSS with queues for each kind of task: wide tasks run on wide cores alone (D ch. 6).
     Specialize(Specialization),
+    /// CFS with the change of the earlier prototype (M); `applies`: else it only computes it.
+    Machauer {
+        /// The kernel whose CFS it is.
+        kernel: CfsKernel,
+        /// Whether time is given back.
+        applies: bool,
+    },
     /// First come, first served from one queue; nothing preempts. No kernel does this: the
     /// deliberately wrong model shows which figures can tell schedulers apart.
     Fifo,
@@ -45,6 +52,8 @@ impl Scheduler {
         match self {
             Self::Cfs(_) => "cfs",
             Self::CoreScheduling(_) => "core-scheduling",
+            Self::Machauer { applies: true, .. } => "machauer",
+            Self::Machauer { applies: false, .. } => "machauer-without-refund",
             Self::Eevdf(_) => "eevdf",
             Self::Muqss { .. } => "muqss",
             Self::Specialize(_) => "specialize",
@@ -70,7 +79,7 @@ impl Scheduler {
     pub fn compensates(&self) -> bool {
         match self {
             Self::Fair { compensation, .. } => *compensation != Compensation::None,
-            Self::FairSpecialize(_) => true,
+            Self::FairSpecialize(_) | Self::Machauer { .. } => true,
             Self::Scx(mode) => *mode != KernelMode::Fair,
             Self::Cfs(_)
             | Self::CoreScheduling(_)
@@ -272,11 +281,20 @@ pub enum SensorSet {
     FpRetired,
     /// Classes by name; frequency from the CPU table.
     Rules,
+    /// The hardware that D proposes: events of the level that each hardware thread's own code
+    /// needs (4.6.2), a register of the thread that demanded a level last (7.7.1), and, for
+    /// specialization, an interrupt before the clock falls (6.6.4), whatever registers are used.
+    Proposed,
     /// Everything, exactly.
     Truth,
 }
 
 impl SensorSet {
+    /// Whether faults of sensors apply to it.
+    pub(crate) fn errs(self) -> bool {
+        !matches!(self, Self::Rules | Self::Proposed | Self::Truth)
+    }
+
     /// Whether registers that are saved when a task leaves its CPU tell something.
     pub(crate) fn reads_registers(self) -> bool {
         matches!(self, Self::Xinuse | Self::FpRetired)
@@ -365,6 +383,9 @@ pub struct Config {
     /// before it demand, and transitions cost nothing. No CPU does that: such a run is the upper
     /// bound for any policy, and shows the slowdown of a victim that no license causes.
     pub private_licenses: bool,
+    /// Whether each license is held for its break-even time at the current turbo row, in which
+    /// idle times do not count, instead of for the time in the CPU's table.
+    pub adaptive_holds: bool,
     /// Share of the cores that never lower their clock, in permille. The policy does not learn
     /// which cores these are.
     pub steady_cores_permille: u32,
@@ -395,6 +416,7 @@ impl Config {
             smt_share_permille: 625,
             believed_smt_share_permille: 625,
             private_licenses: false,
+            adaptive_holds: false,
             steady_cores_permille: 0,
             hz: 250,
             start: Start::default(),

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use cpu_model::{CpuModel, Demand, Effect, LEVELS_MAX, License, LicenseDomain};
 
+use crate::holds::Holds;
 use crate::timers::NEVER;
 use crate::topology::{Topology, is_in_share};
 
@@ -23,12 +24,22 @@ pub(crate) struct Domain {
     pub is_widening: bool,
     /// When [`Self::advance`] is due; [`NEVER`]: not before a demand.
     pub due_ns: u64,
+    /// Since when its holds stand still.
+    stopped_at_ns: Option<u64>,
     /// Running tasks, ordered by CPU.
     runners: Vec<Runner>,
     /// The tasks with the widest registers of those that run.
     widest: Vec<u32>,
     /// By level: the tasks that demand the level or, when none does, those that did last.
     holders: [Vec<u32>; LEVELS_MAX],
+}
+
+/// How busy the package of a domain is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    pub active_cores: u32,
+    /// The row of the turbo table that applies.
+    pub turbo_row: usize,
 }
 
 /// A running task, its demand on its domain, and what it stalls.
@@ -68,6 +79,7 @@ impl Domain {
             level_in_question: 0,
             is_widening: false,
             due_ns: NEVER,
+            stopped_at_ns: None,
             runners: Vec::new(),
             widest: Vec::new(),
             holders: std::array::from_fn(|_| Vec::new()),
@@ -75,12 +87,37 @@ impl Domain {
     }
 
     /// Updates the license's demand to that of `runners`, which are ordered by CPU.
-    pub(crate) fn update(&mut self, cpu: &CpuModel, runners: &[Runner], active: u32, now_ns: u64) {
+    pub(crate) fn update(
+        &mut self,
+        cpu: &CpuModel,
+        holds: &Holds<'_>,
+        runners: &[Runner],
+        load: Load,
+        now_ns: u64,
+    ) {
         if self.runners == runners {
             return;
         }
         self.runners.clear();
         self.runners.extend_from_slice(runners);
+        let demand = self.note_holders(cpu, runners);
+        let resumed = self.stopped_at_ns.take();
+        if let Some(stopped_ns) = resumed {
+            self.license.postpone(now_ns - stopped_ns);
+        }
+        if holds.stop_when_idle() && runners.is_empty() {
+            self.stopped_at_ns = Some(now_ns);
+        }
+        if demand != self.demand || resumed.is_some() || self.stopped_at_ns.is_some() {
+            self.demand = demand;
+            let table = holds.table(self.license.granted(), load.turbo_row);
+            self.license.demand(table, demand, load.active_cores, now_ns);
+            self.refresh(cpu);
+        }
+    }
+
+    /// Notes the tasks that hold each level and the widest registers. Returns their demand.
+    fn note_holders(&mut self, cpu: &CpuModel, runners: &[Runner]) -> Demand {
         self.widest.clear();
 
         let mut width = 0;
@@ -109,13 +146,7 @@ impl Domain {
                 holders.push(runner.task);
             }
         }
-        let demand =
-            if self.is_steady { Demand::default() } else { Demand::new(top, width, is_heavy) };
-        if demand != self.demand {
-            self.demand = demand;
-            self.license.demand(&cpu.license, demand, active, now_ns);
-            self.refresh(cpu);
-        }
+        if self.is_steady { Demand::default() } else { Demand::new(top, width, is_heavy) }
     }
 
     /// The tasks that ran at the last update, ordered by CPU.
@@ -149,7 +180,8 @@ impl Domain {
         self.level_in_question =
             self.effect.level.max(license.heading_for()).max(license.granted());
         self.is_widening = license.is_widening();
-        self.due_ns = license.next_ns().unwrap_or(NEVER);
+        let stands_still = self.stopped_at_ns.is_some() && license.is_steady();
+        self.due_ns = license.next_ns().filter(|_| !stands_still).unwrap_or(NEVER);
     }
 
     /// The culprits of a task's losses: the tasks that hold a level above its own, else the tasks
@@ -165,18 +197,22 @@ impl Domain {
 
 /// The level a runner's class demands with the rates of its core added up.
 fn level_among(cpu: &CpuModel, runners: &[Runner], runner: &Runner) -> u8 {
-    let is_beside = |other: &&Runner| other.core == runner.core && other.class == runner.class;
-    let sum: u32 = runners.iter().filter(is_beside).map(|other| other.rate_permille).sum();
-    if sum == runner.rate_permille {
+    let beside = runners.iter().filter(|other| other.core == runner.core);
+    let is_alone = beside.clone().all(|other| other == runner || other.class != runner.class);
+    if is_alone {
         return runner.own_level;
     }
-    cpu.level_demanded(runner.class, sum)
+    cpu.level_beside(runner.class, beside.map(|other| (other.class, other.rate_permille)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::{Config, Scheduler};
     use cpu_model::Class;
+
+    const BUSY: Load = Load { active_cores: 16, turbo_row: 4 };
+    const ALONE: Load = Load { active_cores: 1, turbo_row: 0 };
 
     fn skylake() -> CpuModel {
         crate::testing::skylake()
@@ -198,23 +234,51 @@ mod tests {
     #[test]
     fn siblings_reach_together_the_rate_that_neither_reaches_alone() {
         let cpu = skylake();
+        let holds = Holds::new(&cpu, &Config::plain(Scheduler::Fifo, 0));
         let mut domain = Domain::new(&cpu, false);
-        domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 300)], 16, 0);
+        domain.update(&cpu, &holds, &[runner(1, Class::Avx512Heavy, 300)], BUSY, 0);
         assert_eq!(domain.license.demanded(), 1);
         let both = [runner(1, Class::Avx512Heavy, 300), runner(2, Class::Avx512Heavy, 300)];
-        domain.update(&cpu, &both, 16, 0);
+        domain.update(&cpu, &holds, &both, BUSY, 0);
         assert_eq!(domain.license.demanded(), 2);
         assert_eq!(domain.culprits(1), [1, 2]);
+    }
+
+    /// Heavy 512-bit code of a millisecond, then 100 us of scalar code, then nothing, then scalar
+    /// code: the level falls when scalar code has run for its break-even time of 171 us.
+    #[test]
+    fn adaptive_holds_count_busy_time_and_depend_on_the_turbo_row() {
+        let cpu = skylake();
+        let adaptive = Config { adaptive_holds: true, ..Config::plain(Scheduler::Fifo, 0) };
+        let holds = Holds::new(&cpu, &adaptive);
+        let mut domain = Domain::new(&cpu, false);
+        let scalar = [runner(2, Class::Scalar, 0)];
+        domain.update(&cpu, &holds, &[runner(1, Class::Avx512Heavy, 1000)], BUSY, 0);
+        domain.advance_to(&cpu, 1_000_000);
+        domain.update(&cpu, &holds, &scalar, BUSY, 1_000_000);
+        domain.update(&cpu, &holds, &[], BUSY, 1_100_000);
+        assert_eq!(domain.due_ns, NEVER);
+        domain.update(&cpu, &holds, &scalar, BUSY, 9_100_000);
+        let break_even_ns = cpu.break_even_ns(16, 2, 0).unwrap();
+        assert_eq!(domain.due_ns, 9_000_000 + break_even_ns);
+        domain.advance_to(&cpu, 10_000_000);
+        assert_eq!(domain.license.granted(), 0);
+        // With one active core the clock falls by less.
+        domain.update(&cpu, &holds, &[runner(1, Class::Avx512Heavy, 1000)], ALONE, 10_000_000);
+        domain.advance_to(&cpu, 11_000_000);
+        domain.update(&cpu, &holds, &scalar, ALONE, 11_000_000);
+        assert_eq!(domain.due_ns, 11_000_000 + cpu.break_even_ns(1, 2, 0).unwrap());
     }
 
     #[test]
     fn the_last_to_demand_a_level_answers_for_it_after_leaving() {
         let cpu = skylake();
+        let holds = Holds::new(&cpu, &Config::plain(Scheduler::Fifo, 0));
         let mut domain = Domain::new(&cpu, false);
-        domain.update(&cpu, &[runner(1, Class::Avx512Heavy, 1000)], 16, 0);
+        domain.update(&cpu, &holds, &[runner(1, Class::Avx512Heavy, 1000)], BUSY, 0);
         let raised_ns = 60_000;
         domain.advance_to(&cpu, raised_ns);
-        domain.update(&cpu, &[runner(2, Class::Avx2Heavy, 1000)], 16, raised_ns);
+        domain.update(&cpu, &holds, &[runner(2, Class::Avx2Heavy, 1000)], BUSY, raised_ns);
         assert_eq!(domain.culprits(0), [1]);
     }
 }

@@ -21,7 +21,7 @@ use crate::operator::Operator;
 use crate::outcome::{Outcome, PolicyRecord, Renewal, WarmUp};
 use crate::recorder::tid;
 use crate::sched::{By, Decided, Scheduler, Wake};
-use crate::sensors::{self, Place, Sensors};
+use crate::sensors::{Place, Sensors};
 use crate::task::{self, Slice, State, Stop};
 use crate::timers::{NEVER, Timer};
 use crate::world::World;
@@ -320,10 +320,11 @@ impl<S: Scheduler> Engine<'_, S> {
         self.ask_for_widest(task, cpu);
     }
 
-    /// Lets the scheduler forbid the widest registers on a CPU: then their use faults.
+    /// Lets the scheduler forbid the widest registers on a CPU, or code that lowers the clock:
+    /// then their use faults.
     fn ask_for_widest(&mut self, task: usize, cpu: usize) {
-        let class = self.world.tasks[task].phase.work.class;
-        if self.sensors.width_needed(class) < sensors::WIDEST {
+        let phase = &self.world.tasks[task].phase;
+        if !self.sensors.faults(phase.work.class, phase.own_level) {
             return;
         }
         if self.scheduler.uses_widest(&self.world, cpu, task) {
@@ -336,6 +337,8 @@ impl<S: Scheduler> Engine<'_, S> {
     fn note_registers(&mut self, task: usize, cpu: usize) -> u64 {
         let subject = &mut self.world.tasks[task];
         let work = subject.phase.work;
+        let needed = self.world.model.level_demanded(work.class, 2 * work.rate_permille);
+        subject.slice.needed_level = subject.slice.needed_level.max(needed);
         if work.class.is_heavy() && !work.integer {
             subject.slice.fp_level = subject.slice.fp_level.max(subject.phase.own_level);
         }

@@ -10,6 +10,7 @@ mod config;
 mod domain;
 mod engine;
 mod error;
+mod holds;
 mod operator;
 mod outcome;
 mod random;
@@ -45,6 +46,7 @@ use crate::sched::fifo::Fifo;
 use crate::sched::muqss::Muqss;
 use crate::sched::percpu::PerCpu;
 use crate::sched::percpu::cookies::CoreScheduling;
+use crate::sched::percpu::machauer::Machauer;
 #[cfg(feature = "scx")]
 use crate::sched::scx::Scx;
 
@@ -88,6 +90,12 @@ fn run_beside<'a>(
             engine::run(cpu, workload, config, operator, |world| {
                 let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
                 Ok(CoreScheduling::new(world, kernel))
+            })
+        }
+        Scheduler::Machauer { kernel, applies } => {
+            engine::run(cpu, workload, config, operator, |world| {
+                let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
+                Ok(Machauer::new(world, kernel, applies))
             })
         }
         Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, operator, |world| {

@@ -164,10 +164,13 @@ impl Sensors {
         if self.faults.evex_strings && self.traps(cpu) { WIDEST } else { class.width() }
     }
 
-    /// The width of registers that code of a class needs. String functions of the C library may
-    /// need the widest, in any code.
-    pub(crate) fn width_needed(&self, class: Class) -> u8 {
-        if self.faults.evex_strings { WIDEST } else { class.width() }
+    /// Whether code that demands a level faults where a scheduler forbids wide code. XCR0 forbids
+    /// registers, which string functions of the C library may need in any code.
+    pub(crate) fn faults(&self, class: Class, own_level: u8) -> bool {
+        match self.set {
+            SensorSet::Proposed => own_level > 0,
+            _ => self.faults.evex_strings || class.width() == WIDEST,
+        }
     }
 
     /// Whether the scheduler takes nothing but the time of a slice.
@@ -187,7 +190,7 @@ impl Sensors {
         }
         let is_immediate = match self.set {
             SensorSet::D7 => self.faults.false_detections_permille == 0,
-            SensorSet::Truth => true,
+            SensorSet::Truth | SensorSet::Proposed => true,
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => false,
         };
         if is_immediate && !self.lacks_sensors(cpu) {
@@ -231,6 +234,11 @@ impl Sensors {
         let readings = self.kernel_readings(task, slice, stop);
         let observed = match self.set {
             SensorSet::D7 => self.counted(place, task, slice, turbo),
+            SensorSet::Proposed => Observed {
+                last_user: slice.lost_to.unwrap_or(NO_TASK),
+                own_level: slice.needed_level,
+                ..self.counted(place, task, slice, turbo)
+            },
             SensorSet::Truth => Observed {
                 lost_ns: Some(slice.lost_q20 >> 20),
                 last_user: slice.lost_to.unwrap_or(NO_TASK),
@@ -371,7 +379,7 @@ impl Sensors {
     /// A sensor's reading of a task's level: false or late, as the configured faults say.
     fn detect(&mut self, task: usize, level: u8) -> u8 {
         let false_permille = self.faults.false_detections_permille;
-        if false_permille == 0 || matches!(self.set, SensorSet::Rules | SensorSet::Truth) {
+        if false_permille == 0 || !self.set.errs() {
             return level;
         }
         let late = std::mem::replace(&mut self.detected[task], level);
@@ -422,7 +430,7 @@ impl Sensors {
 
     fn note_user(&mut self, cpu: usize, task: usize, own_level: u8, now_ns: u64) {
         let level = match self.set {
-            SensorSet::D7 | SensorSet::Truth => own_level,
+            SensorSet::D7 | SensorSet::Proposed | SensorSet::Truth => own_level,
             SensorSet::Xinuse | SensorSet::FpRetired | SensorSet::Rules => {
                 self.believed_level(task, now_ns)
             }

@@ -69,6 +69,9 @@ pub(crate) struct Slice {
     pub lost_to: Option<u32>,
     /// Widest registers whose use shows: 0 = 128 bits, 1 = 256, 2 = 512.
     pub width: u8,
+    /// Highest level that the task's own code would demand at twice its rate, as with a sibling of
+    /// its own kind.
+    pub needed_level: u8,
     /// Highest level demanded by heavy floating-point instructions that retired.
     pub fp_level: u8,
     /// Those instructions, of 256 and of 512 bits, in 10^-9.

@@ -8,8 +8,9 @@ use trace::Event;
 use crate::arrivals::arrivals;
 use crate::clocks::Clocks;
 use crate::config::Config;
-use crate::domain::{Domain, Runner};
+use crate::domain::{Domain, Load, Runner};
 use crate::error::SimError;
+use crate::holds::Holds;
 use crate::rate::{self, Known, Pace, Situation};
 use crate::recorder::Recorder;
 use crate::refuse::{refuse_steady_cores, refuse_unknown_class};
@@ -69,6 +70,7 @@ pub(crate) struct World<'a> {
     pub now_ns: u64,
     pub model: &'a CpuModel,
     pub clocks: Clocks<'a>,
+    holds: Holds<'a>,
     pub config: &'a Config,
     pub topology: Topology,
     pub affinities: Affinities,
@@ -144,6 +146,7 @@ impl<'a> World<'a> {
             now_ns: 0,
             model,
             clocks: Clocks::new(model, &topology, config.sensor_faults),
+            holds: Holds::new(model, config),
             config,
             affinities,
             cpus: vec![Cpu::new(); topology.cpus],
@@ -421,8 +424,9 @@ impl<'a> World<'a> {
                 self.touch_domain(index);
             }
             self.runners(index, &mut runners);
-            let active = self.packages[self.topology.package_of_core(core)].active;
-            self.domains[index].update(self.model, &runners, active, self.now_ns);
+            let package = &self.packages[self.topology.package_of_core(core)];
+            let load = Load { active_cores: package.active, turbo_row: package.row() };
+            self.domains[index].update(self.model, &self.holds, &runners, load, self.now_ns);
             self.set_timer(Timer::License(index), self.domains[index].due_ns);
         }
         self.runners = runners;

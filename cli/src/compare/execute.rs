@@ -323,6 +323,9 @@ impl Plan {
         if let Some(hold_us) = set.hold_us {
             parameters.push(("licenses held".into(), format!("{hold_us} us")));
         }
+        if set.adaptive_holds {
+            parameters.push(("licenses held".into(), "for their break-even times".into()));
+        }
         if set.placebo {
             parameters.push(("classes".into(), "the control's (placebo)".into()));
         }

@@ -131,6 +131,14 @@ impl Recording {
     }
 }
 
+/// The history of a recording, with the classes of its tasks.
+pub fn annotated(path: &Path, class: &[String], replay: &Replay) -> Result<History> {
+    let name = path.display().to_string();
+    let mut history = files::history(path)?;
+    annotate(&mut history, &name, class, replay)?;
+    Ok(history)
+}
+
 /// Adds the classes of rules and marks; one that says nothing about the recording is a mistake.
 fn annotate(
     history: &mut History,

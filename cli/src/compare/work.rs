@@ -8,7 +8,7 @@ use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 
 use super::recording::Recording;
 use crate::files;
-use crate::run_options::{AVOIDING, SCHEDULERS, Sensors};
+use crate::run_options::{AVOIDING, SCHEDULERS, Sensors, TO_COMPARE_WITH};
 use crate::settings::{Settings, replay};
 
 /// The work of a comparison.
@@ -173,7 +173,7 @@ pub fn read_scenario(name: &str) -> Result<Scenario> {
     }
     ensure!(!files::is_packed(path), "{name}: a recording, no scenario: say --trace {name}");
     let scenario = Scenario::parse(&files::read_text(path)?, name)?;
-    let schedulers = [&SCHEDULERS[..], &AVOIDING].concat();
+    let schedulers = [&SCHEDULERS[..], &AVOIDING, &TO_COMPARE_WITH].concat();
     for (index, claim) in scenario.claims.iter().enumerate() {
         for figure in claim.figures() {
             one_of(name, index, "scheduler", &figure.scheduler, &schedulers)?;

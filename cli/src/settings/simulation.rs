@@ -115,6 +115,12 @@ pub struct Simulation {
     /// table says
     #[arg(long, value_name = "US", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     pub hold_us: Option<u32>,
+
+    /// Licenses are held for their break-even time at the current frequencies, in which idle times
+    /// do not count
+    #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL",
+        conflicts_with = "hold_us")]
+    pub adaptive_holds: bool,
 }
 
 /// Kernel versions.

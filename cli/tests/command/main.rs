@@ -8,6 +8,7 @@ mod bad_scenarios;
 mod characterize;
 mod claims;
 mod doctor;
+mod dvfs;
 mod evaluate;
 mod golden;
 mod harness;

@@ -258,6 +258,17 @@ static inline void ek_license_demand(struct ek_license *s, const struct ek_licen
 		ek_license_settle(s, t, active_cores, now_ns);
 }
 
+/* All holds last longer by a time that has passed: for hosts that stop their timers meanwhile. */
+static inline void ek_license_postpone(struct ek_license *s, u64 passed_ns)
+{
+	for (u32 level = 0; level < EK_LEVELS_MAX; level++)
+		s->level_expires_ns[level] =
+			ek_license_later(s->level_expires_ns[level], passed_ns);
+	for (u32 width = 0; width < 3; width++)
+		s->width_expires_ns[width] =
+			ek_license_later(s->width_expires_ns[width], passed_ns);
+}
+
 /* When ek_license_advance must be called next; EK_U64_MAX: not before a demand. */
 static inline u64 ek_license_next_ns(const struct ek_license *s)
 {

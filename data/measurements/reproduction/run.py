@@ -73,6 +73,8 @@ SCENARIOS = [
 EXTRA = {
     "parsec-onednn": ["--set", "rq-sharing=smt"],
     "light512": ["--sensors", "d7,truth"],
+    "pingpong": ["--scheduler", "cfs,fair,fair-relative,fair-isolation,machauer,"
+                 "machauer-without-refund"],
 }
 
 

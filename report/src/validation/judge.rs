@@ -134,6 +134,7 @@ pub fn against_recording(
             smt_share_permille: 1000,
             believed_smt_share_permille: 1000,
             private_licenses: false,
+            adaptive_holds: false,
             steady_cores_permille: 0,
             hz,
             start: Start::default(),

@@ -78,6 +78,8 @@ struct Queue {
     tree: BTreeSet<(i64, u64, usize)>,
     running: Option<usize>,
     since_ns: u64,
+    /// Comes off the time that the running task is charged next.
+    credit_ns: u64,
     weight: u64,
     min_vruntime: i64,
     /// Woken by preemption: runs next unless that is unfair.
@@ -148,6 +150,11 @@ impl Cfs {
         let period_ns =
             if nr > LATENCY_TASKS { nr * self.min_granularity_ns } else { self.latency_ns };
         scaled(period_ns, weight, total).max(self.slice_min_ns)
+    }
+
+    /// Takes a time off what the running task of a CPU is charged next.
+    pub(crate) fn credit(&mut self, cpu: usize, ns: u64) {
+        self.queues[cpu].credit_ns += ns;
     }
 
     fn update_min_vruntime(&mut self, cpu: usize) {
@@ -277,10 +284,12 @@ impl Discipline for Cfs {
         let queue = &mut self.queues[cpu];
         let Some(running) = queue.running else { return };
         let delta_ns = now_ns - queue.since_ns;
+        let credit_ns = std::mem::take(&mut queue.credit_ns);
         queue.since_ns = now_ns;
         let entity = &mut self.tasks[running];
-        entity.ran_ns += delta_ns;
+        entity.ran_ns = (entity.ran_ns + delta_ns).saturating_sub(credit_ns);
         entity.vruntime += virtual_ns(delta_ns, entity.weight);
+        entity.vruntime -= virtual_ns(credit_ns, entity.weight);
         self.update_min_vruntime(cpu);
     }
 

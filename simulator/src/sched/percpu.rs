@@ -11,6 +11,7 @@ mod balance;
 mod books;
 pub(crate) mod cookies;
 mod group;
+pub(crate) mod machauer;
 mod moves;
 mod nohz;
 mod select;

@@ -76,8 +76,9 @@ pub(super) fn compensation(
         ),
         SensorSet::Xinuse => (&[Sensor::Registers], &[]),
         SensorSet::Rules => (&[Sensor::Rules], &[]),
-        SensorSet::Truth => {
-            let what = "the kernel's scheduler has no sensors `truth`: no machine has";
+        SensorSet::Proposed | SensorSet::Truth => {
+            let what =
+                "the kernel's scheduler has no sensors `proposed` or `truth`: no machine has";
             return Err(SimError::Machine(what.into()));
         }
     };

@@ -8,6 +8,7 @@ mod closed_forms;
 mod core_scheduling;
 mod even;
 mod locks;
+mod machauer;
 mod newcomers;
 #[cfg(feature = "scx")]
 mod same_even;

@@ -2,9 +2,11 @@
 
 use cpu_model::Class;
 use scenarios::{Draw, Role, Spread, Step, Workload};
-use simulator::{Compensation, Config, Outcome, SensorFaults, SensorSet};
+use simulator::{
+    Compensation, Config, Outcome, Scheduler, SensorFaults, SensorSet, Specialization,
+};
 
-use crate::build::{MS, add, empty, fair, machine, run, saturating, slowdown_pct, work};
+use crate::build::{MS, SECOND, add, empty, fair, machine, run, saturating, slowdown_pct, work};
 
 const TOLERANCE_PCT: f64 = 1.0;
 
@@ -135,6 +137,49 @@ fn string_functions_that_trap_void_the_traps_and_leave_register_state_alone() {
     assert_eq!(refunded_ns(&with_strings(SensorSet::D7)), 0);
     let without = run(&mixed(Class::Avx512Heavy), &isolation(SensorSet::Xinuse));
     assert_eq!(refunded_ns(&with_strings(SensorSet::Xinuse)), refunded_ns(&without));
+}
+
+/// Traps take light 512-bit code for heavy code, which is never a victim. D proposes events of the
+/// level that code needs (4.6.2).
+#[test]
+fn proposed_events_tell_light_code_from_heavy_code() {
+    let build = || {
+        let mut workload = empty(machine(2, 2));
+        add(&mut workload, Role::Foreground, 4, &saturating(Class::Avx512Light, Some(4000)));
+        add(&mut workload, Role::Background, 4, &saturating(Class::Avx512Heavy, None));
+        workload
+    };
+    let found = |sensors| refunded_ns(&run(&build(), &isolation(sensors)));
+    let lost_ns = lost_ns(&run(&build(), &isolation(SensorSet::Truth)));
+    assert_eq!(found(SensorSet::D7), 0);
+    let proposed = found(SensorSet::Proposed);
+    assert!(lost_ns > MS && proposed > lost_ns / 2, "{proposed} of {lost_ns} ns");
+}
+
+/// XCR0 forbids 512-bit registers alone; an interrupt before the clock falls (D 6.6.4) confines
+/// 256-bit code as well, and leaves code alone that lowers no clock.
+#[test]
+fn a_power_interrupt_confines_what_lowers_the_clock() {
+    let faults = |class, rate_permille, sensors| {
+        let mut workload = empty(machine(8, 1));
+        let mut program = saturating(class, Some(50));
+        for step in &mut program {
+            if let Step::Compute(work) = step {
+                work.rate_permille = rate_permille;
+            }
+        }
+        add(&mut workload, Role::Foreground, 6, &program);
+        let scheduler = Scheduler::Specialize(Specialization::PUBLISHED);
+        let config = Config { sensors, ..Config::plain(scheduler, 1000 * SECOND) };
+        run(&workload, &config).specialization.unwrap().faults
+    };
+    for sensors in [SensorSet::D7, SensorSet::Proposed] {
+        assert!(faults(Class::Avx512Heavy, 1000, sensors) > 0);
+        assert_eq!(faults(Class::Scalar, 1000, sensors), 0);
+    }
+    assert_eq!(faults(Class::Avx2Heavy, 1000, SensorSet::D7), 0);
+    assert!(faults(Class::Avx2Heavy, 1000, SensorSet::Proposed) > 0);
+    assert_eq!(faults(Class::Avx2Heavy, 100, SensorSet::Proposed), 0);
 }
 
 /// Register state is seen at about 1 in 40 switch-outs; evidence counts for 2 s.

@@ -183,6 +183,7 @@ impl Genome {
             smt_share_permille: self.smt_share_permille,
             believed_smt_share_permille: self.smt_share_permille,
             private_licenses: false,
+            adaptive_holds: false,
             steady_cores_permille: 0,
             hz: self.hz,
             start: Start::default(),

@@ -55,6 +55,7 @@ impl Case {
             smt_share_permille: rng.pick(&[500, 625, 625, 800, 1000]) as u32,
             believed_smt_share_permille: rng.pick(&[500, 625, 800, 1000]) as u32,
             private_licenses: false,
+            adaptive_holds: false,
             steady_cores_permille: 0,
             hz: rng.pick(&[100, 250, 1000]),
             start: start(seed),
