@@ -122,6 +122,23 @@ struct PolicyResult {
     rises_per_s: f64,
 }
 
+/// Overheads on a scenario, by policy and then by program, in percent.
+pub fn overheads(
+    scenario: &str,
+    seed: u64,
+    replicates: u32,
+) -> Result<BTreeMap<String, BTreeMap<String, f64>>> {
+    #[derive(clap::Parser)]
+    struct Words {
+        #[command(flatten)]
+        args: Args,
+    }
+    let (seed, replicates) = (seed.to_string(), replicates.to_string());
+    let words = ["dvfs", scenario, "--seed", &seed, "--replicates", &replicates];
+    let report = work::report(&<Words as clap::Parser>::try_parse_from(words)?.args)?;
+    Ok(report.policies.into_iter().map(|it| (it.policy, it.overhead_pct)).collect())
+}
+
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.json {

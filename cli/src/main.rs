@@ -16,6 +16,7 @@ mod machine;
 mod missed;
 mod mistake;
 mod mixes;
+mod reproduce;
 mod run_options;
 mod scenario_list;
 mod scheduler_socket;
@@ -67,6 +68,8 @@ enum Verb {
     Mixes(mixes::Args),
     /// A study of a scheduler, on one page.
     Evaluate(evaluate::Args),
+    /// Every published figure, and ours.
+    Reproduce(reproduce::Args),
     /// One run: history and metrics.
     Simulate(simulate::Args),
     /// Scenarios that come with evenkeel.
@@ -157,6 +160,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args),
         Verb::Mixes(args) => mixes::run(args),
         Verb::Evaluate(args) => evaluate::run(args),
+        Verb::Reproduce(args) => reproduce::run(&args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Scenarios(args) => scenario_list::run(&args),
         Verb::Characterize(args) => characterize::run(args),

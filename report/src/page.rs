@@ -14,6 +14,7 @@ mod machine_tables;
 mod parts;
 mod ranges;
 mod recording;
+mod reproduction;
 mod tasks;
 mod work;
 
@@ -28,6 +29,7 @@ pub use evaluation::evaluation_page;
 pub use figures::bars_svg;
 pub use machine::machine_page;
 pub use recording::recording_page;
+pub use reproduction::reproduction_page;
 
 /// A history that the page shows, and its run.
 #[derive(Clone, Copy, Debug)]

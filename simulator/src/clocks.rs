@@ -51,7 +51,9 @@ impl<'a> Clocks<'a> {
         &self.believed[usize::from(self.is_slow[core])]
     }
 
-    /// The same for cores of low priority; `None`: the machine has none.
+    /// The same for cores of low priority, for the kernel scheduler's source; `None`: the machine
+    /// has none.
+    #[cfg(feature = "scx")]
     pub(crate) fn believed_slow(&self) -> Option<&Turbo> {
         self.is_slow.contains(&true).then_some(&self.believed[1])
     }

@@ -19,5 +19,6 @@ mod placebo;
 mod recorder;
 mod recording;
 mod repeatable;
+mod reproduce;
 mod results;
 mod trial;

@@ -41,6 +41,15 @@ impl Cell {
         Self { is_number: true, html: escape(text) }
     }
 
+    /// A cell with a remark below its text.
+    pub(super) fn remarked(self, remark: &str) -> Self {
+        if remark.is_empty() {
+            return self;
+        }
+        let html = format!("{}<br/><span class=\"soft\">{}</span>", self.html, escape(remark));
+        Self { html, ..self }
+    }
+
     /// A cell marked as hit or miss; the text says the same.
     pub(super) fn judged(text: &str, hit: Option<bool>) -> Self {
         let html = match hit {
