@@ -3,6 +3,8 @@
 mod study;
 mod unit;
 
+pub use unit::{Flags, Source};
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};

@@ -23,6 +23,7 @@ mod scheduler_socket;
 mod seconds;
 mod settings;
 mod simulate;
+mod sweep;
 mod terminal;
 mod trace_verbs;
 mod trial;
@@ -68,6 +69,8 @@ enum Verb {
     Mixes(mixes::Args),
     /// A study of a scheduler, on one page.
     Evaluate(evaluate::Args),
+    /// A grid of runs, in shards that any launcher can run.
+    Sweep(sweep::Args),
     /// Every published figure, and ours.
     Reproduce(reproduce::Args),
     /// One run: history and metrics.
@@ -160,6 +163,7 @@ fn main() -> ExitCode {
         Verb::Compare(args) => compare::run(args),
         Verb::Mixes(args) => mixes::run(args),
         Verb::Evaluate(args) => evaluate::run(args),
+        Verb::Sweep(args) => sweep::run(args),
         Verb::Reproduce(args) => reproduce::run(&args),
         Verb::Simulate(args) => simulate::run(args),
         Verb::Scenarios(args) => scenario_list::run(&args),

@@ -1,7 +1,7 @@
 //! What other frequency policies of the hardware would have given, on a history (D ch. 5).
 //!
 //! A history at a constant clock becomes a [`Timeline`] for each license domain. A [`Policy`] says
-//! when the clock rises after the last wide instruction; [`study`] stretches the timelines by the
+//! when the clock rises after the last wide instruction; [`study()`] stretches the timelines by the
 //! clocks that each policy sets, and inserts a delay for each change. The schedule does not react.
 //!
 //! `docs/decisions/0042-other-frequency-policies.md` has the method and what it leaves out.

@@ -85,6 +85,8 @@ pub struct Answer {
     pub found: Option<String>,
     /// The tolerance, in words.
     pub tolerance: String,
+    /// Whether ours comes from simulated runs, and not from a table, a test or a page.
+    pub is_simulated: bool,
     /// The verdict.
     pub verdict: Verdict,
     /// Why, where ours is outside of the tolerance or there is none.
@@ -119,6 +121,20 @@ impl Reproduction {
         Self { schema: 1, seed, replicates, answers, counts }
     }
 
+    /// How many figures are within their tolerance, of those that have one: simulated figures,
+    /// then constants, formulas and recorded figures.
+    #[must_use]
+    pub fn hits(&self) -> [(usize, usize); 2] {
+        [true, false].map(|is_simulated| {
+            let of_kind = |verdict| {
+                let is_it = |it: &&Answer| it.is_simulated == is_simulated && it.verdict == verdict;
+                self.answers.iter().filter(is_it).count()
+            };
+            let hits = of_kind(Verdict::Hit);
+            (hits, hits + of_kind(Verdict::Miss))
+        })
+    }
+
     /// The counts in words, one line each.
     #[must_use]
     pub fn summary(&self) -> Vec<String> {
@@ -127,7 +143,13 @@ impl Reproduction {
             Some(format!("{count:>4} {:13} {}", verdict.word(), verdict.meaning()))
         };
         let total = format!("{:>4} published figures", self.answers.len());
-        Verdict::ALL.into_iter().filter_map(line).chain([total]).collect()
+        let [simulated, others] = self.hits();
+        let within = format!(
+            "Within the tolerance: {} of {} simulated figures, {} of {} constants, formulas and \
+             recorded figures",
+            simulated.0, simulated.1, others.0, others.1
+        );
+        Verdict::ALL.into_iter().filter_map(line).chain([total, within]).collect()
     }
 
     /// A table as text, with the reasons below each row.

@@ -106,8 +106,7 @@ impl Unit {
             let planned = Planned::new(&drawn, schedulers, replicates, &flags.run)?;
             return Ok(Runs::Mixes(planned, drawn));
         }
-        let (scenario, trace) = (flags.scenario.as_deref(), flags.trace.as_deref());
-        let work = Work::read(scenario, trace, &flags.classes.class, &flags.run.set)?;
+        let work = flags.work()?;
         let choice = Choice { schedulers, backgrounds: &[], programs: &[], replicates };
         let plan = Plan::new(&work, work.name(), &flags.run, &choice)?;
         plan.check(&work)?;
@@ -188,6 +187,17 @@ impl Flags {
         ensure!(is_mixes || has_work, "`compare` names neither a scenario nor --trace");
         flags.seen_from(folder);
         Ok(flags)
+    }
+
+    /// The work.
+    pub fn work(&self) -> Result<Work> {
+        let (scenario, trace) = (self.scenario.as_deref(), self.trace.as_deref());
+        Work::read(scenario, trace, &self.classes.class, &self.run.set)
+    }
+
+    /// The options of its runs.
+    pub fn options(&self) -> &RunOptions {
+        &self.run
     }
 
     fn seen_from(&mut self, folder: &Path) {

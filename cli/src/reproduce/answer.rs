@@ -93,6 +93,7 @@ fn answer(figure: &Figure, found: &[Found], means: &Means) -> Result<Answer> {
         published: figure.published.clone(),
         found: ours.text,
         tolerance: figure.tolerance.clone(),
+        is_simulated: matches!(figure.by, By::Claim | By::Ratio | By::Dvfs),
         verdict,
         why,
         by: ours.by,

@@ -21,4 +21,5 @@ mod recording;
 mod repeatable;
 mod reproduce;
 mod results;
+mod sweep;
 mod trial;

@@ -13,7 +13,7 @@ pub fn reproduction_page(reproduction: &Reproduction) -> String {
         Verdict::ALL.into_iter().filter_map(|verdict| part(reproduction, verdict)).collect();
     let (list, html) = join(&parts);
     let count = |verdict| reproduction.counts.get(&verdict).copied().unwrap_or(0);
-    let (hits, misses) = (count(Verdict::Hit), count(Verdict::Miss));
+    let [simulated, others] = reproduction.hits();
     let seeds = match reproduction.replicates {
         Some(seeds) => counted(seeds as usize, "seed"),
         None => "as many seeds as the scenarios say".to_owned(),
@@ -31,14 +31,18 @@ pub fn reproduction_page(reproduction: &Reproduction) -> String {
         .collect();
     let main = format!(
         "<p class=\"soft\">Every published figure, and ours</p>\n\
-         <h1 class=\"verdict\">{hits} of {} figures with a tolerance are within it.</h1>\n\
+         <h1 class=\"verdict\">{} of {} simulated figures are within their tolerance.</h1>\n\
+         <p>Of constants of CPU tables, formulas and recorded figures {} of {} are.</p>\n\
          <p class=\"soft\">{} figures of the dissertation, the bachelor thesis, the slides, the \
          thesis on tasks and papers beside them; {}, from seed {}. D is the dissertation, M the \
          bachelor thesis, N the thesis on tasks, F the slides.</p>\n\
          <nav aria-label=\"Parts of this page\"><details><summary>On this page</summary>\n\
          {list}</details></nav>\n<div class=\"fit\">{html}</div>\n\
          <section><h2>By verdict</h2>\n{}</section>\n",
-        hits + misses,
+        simulated.0,
+        simulated.1,
+        others.0,
+        others.1,
         reproduction.answers.len(),
         escape(&seeds),
         reproduction.seed,

@@ -1,0 +1,140 @@
+//! `evenkeel sweep`: a grid of runs, in shards that any launcher can run.
+
+mod grid;
+mod merge;
+mod part;
+mod point;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use clap::{Args as ClapArgs, Subcommand};
+use rayon::prelude::*;
+
+use crate::compare::with_jobs;
+use crate::{files, terminal};
+use grid::Grid;
+use part::{Part, Shard};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel sweep smt.toml -o parts
+      all points of the grid, one part
+  seq 8 | parallel --joblog log --resume-failed \\
+      evenkeel sweep smt.toml -o parts --jobs 1 --shard {}/8
+      the same in eight shards; a shard that failed is run again alone
+  evenkeel sweep merge parts -o smt.csv
+      one table, the same bytes for any number of shards
+
+A grid is a file:
+  schema = 1
+  compare = \"half-load\"               # the arguments of evenkeel compare: work and settings
+  schedulers = [\"cfs\", \"even\"]
+  replicates = 3                      # seeds of each point
+  axis = [
+      { set = \"smt-share\", values = [550, 600, 650] },
+      { set = \"hold-us\", from = 0, to = 1000, steps = 11 },
+  ]";
+
+/// A grid of runs, in shards that any launcher can run.
+///
+/// Every combination of the axes' values and of the schedulers is a point. A shard takes the points
+/// that a hash deals to it, runs them on all CPUs and writes one part, or none where it fails. A
+/// point that cannot be simulated has a row that says why.
+#[derive(ClapArgs)]
+#[command(after_help = EXAMPLES, args_conflicts_with_subcommands = true)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
+    #[command(flatten)]
+    run: Option<Run>,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Puts the parts of a grid together, or names those that are missing, double or foreign.
+    Merge(Merge),
+}
+
+#[derive(ClapArgs)]
+struct Run {
+    /// The grid
+    #[arg(value_name = "GRID.toml")]
+    grid: PathBuf,
+
+    /// Folder of the parts
+    #[arg(short, long, value_name = "FOLDER")]
+    output: PathBuf,
+
+    /// Which of N shards to run; a part that is there already is kept
+    #[arg(long, value_name = "I/N", default_value = "1/1")]
+    shard: Shard,
+
+    /// Runs at a time; the results do not depend on it [default: one a CPU]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    jobs: Option<u16>,
+}
+
+#[derive(ClapArgs)]
+struct Merge {
+    /// Folder of the parts
+    folder: PathBuf,
+
+    /// Writes the table of all points as CSV
+    #[arg(short, long, value_name = "FILE.csv")]
+    output: PathBuf,
+}
+
+/// Runs the verb.
+pub fn run(args: Args) -> Result<()> {
+    match (args.verb, args.run) {
+        (Some(Verb::Merge(merge)), _) => merged(&merge),
+        (None, Some(run)) => shard(&run),
+        (None, None) => anyhow::bail!("name a grid and a folder (-o)"),
+    }
+}
+
+fn shard(args: &Run) -> Result<()> {
+    let grid = Grid::read(&args.grid)?;
+    let part = Part { grid: grid.digest(), shard: args.shard };
+    let path = args.output.join(part.file_name());
+    std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
+    files::refuse_unwritable(&path)?;
+    if path.exists() {
+        return terminal::print(&format!("{} is there already and is kept\n", path.display()));
+    }
+    // Whatever is wrong with the work is wrong with its first point, before hours of others.
+    point::plan(&grid, 0)?;
+    let points: Vec<usize> = (0..grid.points()).filter(|&at| args.shard.has(at)).collect();
+    let bar = terminal::progress(points.len() as u64, "points");
+    let rows: Vec<Vec<String>> = with_jobs(args.jobs, || {
+        let rows = points.par_iter().map(|&at| {
+            let rows = point::rows(&grid, at);
+            bar.inc(1);
+            rows
+        });
+        Ok(rows.collect())
+    })?;
+    bar.finish_and_clear();
+    let lines: Vec<String> = rows.into_iter().flatten().collect();
+    files::write(&path, part::text(&grid.head(), &lines).as_bytes())?;
+    let failed = lines.iter().filter(|line| !line.ends_with(',')).count();
+    terminal::print(&said(&path, points.len(), grid.points(), failed))
+}
+
+fn said(path: &Path, points: usize, all: usize, failed: usize) -> String {
+    let failed = match failed {
+        0 => String::new(),
+        _ => format!("; {failed} of them could not be simulated, and say why"),
+    };
+    format!("{}: {points} of {all} points{failed}\n", path.display())
+}
+
+fn merged(args: &Merge) -> Result<()> {
+    files::refuse_unwritable(&args.output)?;
+    let (text, points) = merge::merged(&args.folder)?;
+    ensure!(points > 0, "{}: the parts have no points", args.folder.display());
+    files::write(&args.output, text.as_bytes())?;
+    terminal::print(&format!("{}: {points} rows\n", args.output.display()))
+}
