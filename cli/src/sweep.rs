@@ -4,6 +4,7 @@ mod grid;
 mod merge;
 mod part;
 mod point;
+mod table;
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +15,8 @@ use rayon::prelude::*;
 use crate::compare::with_jobs;
 use crate::{files, terminal};
 use grid::Grid;
-use part::{Part, Shard};
+use part::{Origin, Shard};
+use table::Table;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +25,7 @@ Examples:
   seq 8 | parallel --joblog log --resume-failed \\
       evenkeel sweep smt.toml -o parts --jobs 1 --shard {}/8
       the same in eight shards; a shard that failed is run again alone
-  evenkeel sweep merge parts -o smt.csv
+  evenkeel sweep merge parts -o smt.parquet
       one table, the same bytes for any number of shards
 
 A grid is a file:
@@ -81,8 +83,8 @@ struct Merge {
     /// Folder of the parts
     folder: PathBuf,
 
-    /// Writes the table of all points as CSV
-    #[arg(short, long, value_name = "FILE.csv")]
+    /// Writes the table of all points as Parquet, or as CSV
+    #[arg(short, long, value_name = "FILE.parquet|FILE.csv")]
     output: PathBuf,
 }
 
@@ -97,18 +99,21 @@ pub fn run(args: Args) -> Result<()> {
 
 fn shard(args: &Run) -> Result<()> {
     let grid = Grid::read(&args.grid)?;
-    let part = Part { grid: grid.digest(), shard: args.shard };
-    let path = args.output.join(part.file_name());
+    let origin = Origin { grid: grid.digest(), shard: args.shard };
+    let path = args.output.join(args.shard.file_name());
     std::fs::create_dir_all(&args.output).with_context(|| args.output.display().to_string())?;
     files::refuse_unwritable(&path)?;
     if path.exists() {
-        return terminal::print(&format!("{} is there already and is kept\n", path.display()));
+        let (_, found) = part::read(&path)?;
+        let name = path.display();
+        ensure!(found == origin, "{name}: it is of another grid or version; name another folder");
+        return terminal::print(&format!("{name} is there already and is kept\n"));
     }
     // Whatever is wrong with the work is wrong with its first point, before hours of others.
     point::plan(&grid, 0)?;
-    let points: Vec<usize> = (0..grid.points()).filter(|&at| args.shard.has(at)).collect();
+    let points: Vec<usize> = (0..grid.points()).filter(|&at| args.shard.has(at as u64)).collect();
     let bar = terminal::progress(points.len() as u64, "points");
-    let rows: Vec<Vec<String>> = with_jobs(args.jobs, || {
+    let rows: Vec<Vec<table::Row>> = with_jobs(args.jobs, || {
         let rows = points.par_iter().map(|&at| {
             let rows = point::rows(&grid, at);
             bar.inc(1);
@@ -117,9 +122,10 @@ fn shard(args: &Run) -> Result<()> {
         Ok(rows.collect())
     })?;
     bar.finish_and_clear();
-    let lines: Vec<String> = rows.into_iter().flatten().collect();
-    files::write(&path, part::text(&grid.head(), &lines).as_bytes())?;
-    let failed = lines.iter().filter(|line| !line.ends_with(',')).count();
+    let axes = grid.axes.iter().map(|axis| axis.set.clone()).collect();
+    let table = Table { axes, rows: rows.into_iter().flatten().collect() };
+    files::write(&path, &table.parquet(&origin.to_string())?)?;
+    let failed = table.rows.iter().filter(|row| row.error.is_some()).count();
     terminal::print(&said(&path, points.len(), grid.points(), failed))
 }
 
@@ -133,8 +139,12 @@ fn said(path: &Path, points: usize, all: usize, failed: usize) -> String {
 
 fn merged(args: &Merge) -> Result<()> {
     files::refuse_unwritable(&args.output)?;
-    let (text, points) = merge::merged(&args.folder)?;
-    ensure!(points > 0, "{}: the parts have no points", args.folder.display());
-    files::write(&args.output, text.as_bytes())?;
-    terminal::print(&format!("{}: {points} rows\n", args.output.display()))
+    let (table, grid) = merge::merged(&args.folder)?;
+    let bytes = match args.output.extension().and_then(|extension| extension.to_str()) {
+        Some("csv") => table.csv()?,
+        Some("parquet") => table.parquet(&Origin { grid, shard: Shard::WHOLE }.to_string())?,
+        _ => anyhow::bail!("-o: expected a name that ends with .csv or .parquet"),
+    };
+    files::write(&args.output, &bytes)?;
+    terminal::print(&format!("{}: {} rows\n", args.output.display(), table.rows.len()))
 }

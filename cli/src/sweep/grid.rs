@@ -11,6 +11,7 @@ use crate::files;
 const SCHEMA: u32 = 1;
 /// More points than anyone has hours for.
 const POINTS_MAX: usize = 100_000_000;
+const STEPS: std::ops::RangeInclusive<u32> = 2..=1_000_000;
 
 /// A grid, as its file has it.
 #[derive(Debug, Deserialize)]
@@ -111,15 +112,6 @@ impl Grid {
         values.reverse();
         (values, scheduler)
     }
-
-    /// The head of a table of points.
-    pub fn head(&self) -> String {
-        let axes: String = self.axes.iter().map(|axis| format!("{},", axis.set)).collect();
-        format!(
-            "point,{axes}scheduler,background,sensors,{},error",
-            super::point::FIGURES.join(",")
-        )
-    }
 }
 
 /// Names a grid, the files of its work, and the version, all of which may change what a point is.
@@ -146,12 +138,12 @@ impl Axis {
         ensure!(is_name, "`axis.set`: expected the name of a setting or of a parameter");
         let values = match (values, from, to, steps) {
             (Some(values), None, None, None) => values,
-            (None, Some(from), Some(to), Some(steps)) if steps >= 2 => {
+            (None, Some(from), Some(to), Some(steps)) if STEPS.contains(&steps) => {
                 let step = (to - from) / f64::from(steps - 1);
                 (0..steps).map(|at| from + f64::from(at) * step).collect()
             }
             _ => anyhow::bail!(
-                "`axis` {set:?}: expected `values`, or `from`, `to` and at least 2 `steps`"
+                "`axis` {set:?}: expected `values`, or `from`, `to` and 2 to a million `steps`"
             ),
         };
         let is_ok = !values.is_empty() && values.iter().all(|value| value.is_finite());

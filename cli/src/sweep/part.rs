@@ -1,7 +1,12 @@
-//! Parts: the points of a shard, in a file whose name says which grid and which shard.
+//! Parts: the points of a shard, in a file that says which grid and which shard.
 
 use std::fmt;
+use std::path::Path;
 use std::str::FromStr;
+
+use anyhow::{Context, Result, bail};
+
+use super::table::Table;
 
 /// One of several shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -12,11 +17,18 @@ pub struct Shard {
 }
 
 impl Shard {
+    /// The only one.
+    pub const WHOLE: Self = Self { number: 1, of: 1 };
+
     /// Whether a point belongs to the shard. Points are dealt by hash, so that a slow corner of a
     /// grid is spread over all shards.
-    pub fn has(self, point: usize) -> bool {
-        let hash = random::fnv1a((point as u64).to_le_bytes());
-        hash % u64::from(self.of) == u64::from(self.number - 1)
+    pub fn has(self, point: u64) -> bool {
+        random::fnv1a(point.to_le_bytes()) % u64::from(self.of) == u64::from(self.number - 1)
+    }
+
+    /// The name of the file of its part.
+    pub fn file_name(self) -> String {
+        format!("part-{:05}-of-{:05}.parquet", self.number, self.of)
     }
 }
 
@@ -39,49 +51,40 @@ impl fmt::Display for Shard {
     }
 }
 
-/// The part of a grid that a shard writes.
+/// Which grid a part is of, by its digest, and which shard.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Part {
-    /// The digest of the grid.
+pub struct Origin {
     pub grid: u64,
     pub shard: Shard,
 }
 
-impl Part {
-    /// The name of its file.
-    pub fn file_name(self) -> String {
-        let Shard { number, of } = self.shard;
-        format!("part-{number:05}-of-{of:05}-{:016x}.csv", self.grid)
-    }
-
-    /// The part of a file of that name; `None` for other files.
-    pub fn of_file(name: &str) -> Option<Self> {
-        let rest = name.strip_prefix("part-")?.strip_suffix(".csv")?;
-        let (number, rest) = rest.split_once("-of-")?;
-        let (of, grid) = rest.split_once('-')?;
-        let shard = format!("{}/{}", number.parse::<u32>().ok()?, of.parse::<u32>().ok()?);
-        let part = Self { grid: u64::from_str_radix(grid, 16).ok()?, shard: shard.parse().ok()? };
-        (part.file_name() == name).then_some(part)
+impl fmt::Display for Origin {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(to, "{:016x} {}", self.grid, self.shard)
     }
 }
 
-/// The last line of a part: a part without it was cut off.
-const END: &str = "end";
+impl FromStr for Origin {
+    type Err = String;
 
-/// The text of a part.
-pub fn text(head: &str, lines: &[String]) -> String {
-    let lines: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    format!("{head}\n{lines}{END}\n")
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (grid, shard) = text.split_once(' ').ok_or("no grid and shard")?;
+        let grid = u64::from_str_radix(grid, 16).map_err(|error| error.to_string())?;
+        Ok(Self { grid, shard: shard.parse()? })
+    }
 }
 
-/// Head and lines of a part; `None` if the part was cut off.
-pub fn read(text: &str) -> Option<(&str, Vec<&str>)> {
-    let mut lines: Vec<&str> = text.strip_suffix('\n')?.split('\n').collect();
-    if lines.pop()? != END || lines.is_empty() {
-        return None;
+/// Reads a part.
+pub fn read(path: &Path) -> Result<(Table, Origin)> {
+    let name = path.display();
+    let bytes = std::fs::read(path).with_context(|| format!("reading {name}"))?;
+    let (table, origin) = Table::of_parquet(bytes).with_context(|| {
+        format!("{name}: it is no whole part; remove it, and run its shard again")
+    })?;
+    match origin.parse() {
+        Ok(origin) => Ok((table, origin)),
+        Err(why) => bail!("{name}: {why}"),
     }
-    let head = lines.remove(0);
-    Some((head, lines))
 }
 
 #[cfg(test)]
@@ -104,20 +107,12 @@ mod tests {
     }
 
     #[test]
-    fn names_and_texts_are_read_as_they_are_written() {
-        let part = Part { grid: 0xabc, shard: "3/8".parse().unwrap() };
-        assert_eq!(Part::of_file(&part.file_name()), Some(part));
-        for bad in ["part-1-of-8-abc.csv", "part-00009-of-00008-0000000000000abc.csv", "x.csv"] {
-            assert_eq!(Part::of_file(bad), None, "{bad}");
-        }
+    fn shards_and_origins_are_read_as_they_are_written() {
+        let origin = Origin { grid: 0xabc, shard: "3/8".parse().unwrap() };
+        assert_eq!(origin.to_string().parse(), Ok(origin));
+        assert_eq!(origin.shard.file_name(), "part-00003-of-00008.parquet");
         for bad in ["0/4", "5/4", "1", "1/x", "1/100001", "-1/2"] {
             assert!(bad.parse::<Shard>().is_err(), "{bad}");
-        }
-        let lines = ["1,2".to_owned(), "3,4".to_owned()];
-        let whole = text("a,b", &lines);
-        assert_eq!(read(&whole), Some(("a,b", vec!["1,2", "3,4"])));
-        for cut in 0..whole.len() {
-            assert_eq!(read(&whole[..cut]), None, "{cut}");
         }
     }
 }

@@ -4,6 +4,7 @@ use anyhow::Result;
 use report::Run;
 
 use super::grid::Grid;
+use super::table::Row;
 use crate::compare::{Choice, Plan, Work};
 use crate::evaluate::{Flags, Source};
 
@@ -39,29 +40,36 @@ pub fn plan(grid: &Grid, point: usize) -> Result<(Work, Plan)> {
 }
 
 /// The rows of a point, one for each background; of a point that fails, one with the reason.
-pub fn rows(grid: &Grid, point: usize) -> Vec<String> {
+pub fn rows(grid: &Grid, point: usize) -> Vec<Row> {
     let (values, scheduler) = grid.at(point);
-    let values: String = values.iter().map(|value| format!("{value},")).collect();
-    let begin = format!("{point},{values}{scheduler},");
+    let row =
+        Row { point: point as u64, values, scheduler: scheduler.to_owned(), ..Row::default() };
     match compared(grid, point) {
-        Ok(runs) => runs.iter().map(|figures| format!("{begin}{figures},")).collect(),
-        Err(error) => {
-            let nothing = ",".repeat(FIGURES.len() + 2);
-            let why = format!("{error:#}").replace('"', "\"\"").replace('\n', " ");
-            vec![format!("{begin}{nothing}\"{why}\"")]
-        }
+        Ok(runs) => runs
+            .into_iter()
+            .map(|(background, sensors, figures)| Row {
+                background: Some(background),
+                sensors: Some(sensors),
+                figures: Some(figures),
+                ..row.clone()
+            })
+            .collect(),
+        Err(error) => vec![Row { error: Some(format!("{error:#}")), ..row }],
     }
 }
 
-fn compared(grid: &Grid, point: usize) -> Result<Vec<String>> {
+type Compared = (String, String, [f64; FIGURES.len()]);
+
+fn compared(grid: &Grid, point: usize) -> Result<Vec<Compared>> {
     let (work, plan) = plan(grid, point)?;
     let samples = plan.run(&work, &indicatif::ProgressBar::hidden())?;
     let comparison = report::compare(plan.setup(&work), samples)?;
-    Ok(comparison.compared().map(figures).collect())
+    let of = |run: &Run| (run.background.clone(), run.sensors.clone(), figures(run));
+    Ok(comparison.compared().map(of).collect())
 }
 
-fn figures(run: &Run) -> String {
-    let figures = [
+fn figures(run: &Run) -> [f64; FIGURES.len()] {
+    [
         run.isolation_slowdown_pct,
         run.signed_slowdown_pct,
         run.slowdown_only_pct,
@@ -69,7 +77,5 @@ fn figures(run: &Run) -> String {
         run.cpu_time_vs_sse_pct,
         run.unfairness,
         run.jain,
-    ];
-    let figures: Vec<String> = figures.map(|figure| format!("{figure:.4}")).to_vec();
-    format!("{},{},{}", run.background, run.sensors, figures.join(","))
+    ]
 }
