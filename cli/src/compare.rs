@@ -6,7 +6,7 @@ mod recording;
 mod work;
 
 pub use execute::{Choice, Plan, command, is_meant, with_jobs};
-pub use recording::{Classes, annotated};
+pub use recording::{Classes, REPLAY_CPU, annotated};
 pub use work::{Work, read_scenario};
 
 use std::path::PathBuf;

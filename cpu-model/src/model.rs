@@ -97,14 +97,15 @@ impl CpuModel {
         self.level_demanded(class, same.map(|(_, rate_permille)| rate_permille).sum())
     }
 
-    /// Whether so many active cores are "few" for the durations of stages.
+    /// Whether the stages of a rise have their durations for few active cores of the package.
     #[must_use]
     pub fn is_few(&self, active_cores: u32) -> bool {
         active_cores <= self.license.few_cores
     }
 
     /// Break-even time of falling from a level to a lower one and of rising again with heavy
-    /// instructions, with so many active cores. `None` where the levels are as fast.
+    /// instructions, at the frequencies for this number of active cores. `None` where both levels
+    /// have the same frequency.
     #[must_use]
     pub fn break_even_ns(&self, active_cores: u32, level: u8, lower: u8) -> Option<u64> {
         let row = self.turbo.row(active_cores);

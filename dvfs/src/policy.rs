@@ -14,7 +14,7 @@ pub const TWO_COMPETITIVE_NS: u64 = 150_000;
 pub enum Policy {
     /// The CPU's own: the holds of its table.
     Stock,
-    /// Every level is held for so many ns.
+    /// A timeout in ns: a level is given up when nothing has demanded it for that time.
     Timeout(u64),
     /// Every level is held for [`TWO_COMPETITIVE_NS`].
     TwoCompetitive,

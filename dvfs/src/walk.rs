@@ -7,7 +7,7 @@ use cpu_model::{CpuModel, LEVELS_MAX};
 use crate::policy::{Policy, TWO_COMPETITIVE_NS};
 use crate::timeline::{Stretch, Timeline};
 
-/// The frequencies of a CPU with so many active cores, and the costs of their changes.
+/// The frequencies of a CPU at a number of active cores, and the costs of frequency changes.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock<'a> {
     cpu: &'a CpuModel,
@@ -15,7 +15,7 @@ pub struct Clock<'a> {
 }
 
 impl<'a> Clock<'a> {
-    /// That of a CPU with so many active cores in a package.
+    /// The clock of a CPU whose package has this number of active cores.
     #[must_use]
     pub fn new(cpu: &'a CpuModel, active_cores: u32) -> Self {
         Self { cpu, active_cores }

@@ -54,7 +54,7 @@ impl Verdict {
         }
     }
 
-    /// What a summary says of so many.
+    /// The meaning of the verdict, for a summary.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {

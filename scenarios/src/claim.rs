@@ -104,10 +104,15 @@ impl Claim {
     /// Whether a value keeps the bounds; `None` without bounds.
     #[must_use]
     pub fn holds(&self, value: f64) -> Option<bool> {
-        let is_within =
-            self.min.is_none_or(|min| value >= min) && self.max.is_none_or(|max| value <= max);
-        self.min.or(self.max).map(|_| is_within)
+        within(self.min, self.max, value)
     }
+}
+
+/// Whether a value keeps bounds; `None` without bounds.
+#[must_use]
+pub fn within(min: Option<f64>, max: Option<f64>, value: f64) -> Option<bool> {
+    let is_within = min.is_none_or(|min| value >= min) && max.is_none_or(|max| value <= max);
+    min.or(max).map(|_| is_within)
 }
 
 /// Names that a claim may use.

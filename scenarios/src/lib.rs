@@ -18,7 +18,7 @@ mod rt_app;
 mod scenario;
 mod workload;
 
-pub use claim::{Claim, Figure, METRICS};
+pub use claim::{Claim, Figure, METRICS, within};
 pub use embedded::{by_name, names};
 pub use error::{SCHEMA, ScenarioError};
 pub use mix::{development_seed, held_out_seed, mix};

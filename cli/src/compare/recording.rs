@@ -43,7 +43,7 @@ pub struct Recording {
 }
 
 /// CPU of recordings that do not say where they come from.
-const REPLAY_CPU: &str = "xeon-gold-6130";
+pub const REPLAY_CPU: &str = "xeon-gold-6130";
 /// Frequency of recordings that do not say: that of many active cores of [`REPLAY_CPU`] without
 /// wide instructions; our choice.
 const RECORDED_MHZ: u32 = 2800;
@@ -56,8 +56,7 @@ impl Recording {
     /// Reads a history and turns the recorded schedule into work.
     pub fn read(path: &Path, class: &[String], replay: &Replay) -> Result<Self> {
         let name = path.display().to_string();
-        let mut history = files::history(path)?;
-        let annotation = annotate(&mut history, &name, class, replay)?;
+        let (history, annotation) = annotated(path, class, replay)?;
         let options = ReplayOptions {
             recorded_khz: replay.recorded_mhz.unwrap_or(RECORDED_MHZ) * 1000,
             cpus: replay.cpus,
@@ -132,11 +131,10 @@ impl Recording {
 }
 
 /// The history of a recording, with the classes of its tasks.
-pub fn annotated(path: &Path, class: &[String], replay: &Replay) -> Result<History> {
-    let name = path.display().to_string();
+pub fn annotated(path: &Path, class: &[String], replay: &Replay) -> Result<(History, Annotation)> {
     let mut history = files::history(path)?;
-    annotate(&mut history, &name, class, replay)?;
-    Ok(history)
+    let annotation = annotate(&mut history, &path.display().to_string(), class, replay)?;
+    Ok((history, annotation))
 }
 
 /// Adds the classes of rules and marks; one that says nothing about the recording is a mistake.

@@ -10,14 +10,12 @@ use scenarios::{Case, MachineDefaults, Scenario};
 use simulator::Scheduler;
 
 use super::{Args, PolicyResult, Report};
-use crate::compare::{Work, annotated, is_meant};
+use crate::compare::{REPLAY_CPU, Work, annotated, is_meant};
 use crate::settings::replay;
 use crate::terminal;
 
 /// Applications of a recording with less of the CPU time are not shown.
 const SHOWN_PCT: f64 = 1.0;
-/// CPU of recordings that do not say where they come from.
-const RECORDED_CPU: &str = "xeon-gold-6130";
 
 /// All policies on all schedules.
 pub fn report(args: &Args) -> Result<Report> {
@@ -154,10 +152,10 @@ fn recorded(args: &Args) -> Result<Report> {
     let Some(path) = &args.trace else { bail!("name a recording with --trace") };
     options.set.refuse_parameters()?;
     let set = &options.set.replay;
-    let history = annotated(path, &args.classes.class, set)?;
+    let (history, _) = annotated(path, &args.classes.class, set)?;
     let header = &history.header;
     let named = options.cpu.as_ref().or(header.cpu.as_ref());
-    let name = named.cloned().unwrap_or_else(|| RECORDED_CPU.to_owned());
+    let name = named.cloned().unwrap_or_else(|| REPLAY_CPU.to_owned());
     let file = path.display().to_string();
     let cpu = options.cpu_model(&name, true).context(options.named_cpu_by(&file))?;
     let active_cores = args.active_cores.or(set.turbo_cores).unwrap_or(cpu.cores_per_package);

@@ -124,9 +124,7 @@ fn number(figure: &Figure, value: f64, by: &str) -> Ours {
 
 /// Whether a value is within the figure's own bounds; `None` where it has none.
 fn within(figure: &Figure, value: f64) -> Option<bool> {
-    let is_within =
-        figure.min.is_none_or(|min| value >= min) && figure.max.is_none_or(|max| value <= max);
-    figure.min.or(figure.max).map(|_| is_within)
+    ::scenarios::within(figure.min, figure.max, value)
 }
 
 /// At most four digits.
