@@ -23,6 +23,7 @@ fn main() {
         room: Path::new("."),
         output: &output,
         name: "evenkeel",
+        is_guarded: false,
     };
     if let Err(message) = native::compile(&source) {
         panic!("{message}");

@@ -1,15 +1,19 @@
 //! Options of every simulated run.
 
-use anyhow::{Result, bail, ensure};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use cpu_model::CpuModel;
 use scenarios::Start;
 use simulator::{
-    CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Queues, RqSharing,
-    Scheduler, SensorFaults, SensorSet, Specialization,
+    CfsKernel, Compensation, Config, Costs, Custom, EevdfKernel, EvenParts, KernelMode, Queues,
+    RqSharing, Scheduler, SensorFaults, SensorSet, Specialization,
 };
 
 use crate::machine;
+use crate::scx_source;
 use crate::settings::{
     Kernel, Newcomers, PhaseEnd, QueueGroups, SMT_SHARE_PERMILLE, Settings, Sharing, WideCores,
 };
@@ -37,6 +41,11 @@ pub struct RunOptions {
     /// Repeats a run exactly; replicate i uses seed + i
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
+
+    /// Folder of headers for --scheduler scx:FILE.bpf.c, as the one of <scx/common.bpf.h>; may be
+    /// given several times
+    #[arg(long, value_name = "FOLDER")]
+    pub include: Vec<PathBuf>,
 
     #[command(flatten)]
     pub set: Settings,
@@ -106,6 +115,15 @@ const FROM_THE_KERNEL: [&str; 6] = [
     "scx:fair-specialize",
 ];
 
+/// Schedulers that [`crate::main_with`] was called with.
+static CUSTOM: OnceLock<Vec<Custom>> = OnceLock::new();
+
+/// Adds schedulers by their names, once for the process.
+pub fn add_schedulers(schedulers: Vec<Custom>) {
+    // A second call has no effect: the first one's schedulers may be in use.
+    let _ = CUSTOM.set(schedulers);
+}
+
 impl RunOptions {
     /// The scheduler of that name with these options.
     pub fn scheduler(&self, name: &str) -> Result<Scheduler> {
@@ -118,6 +136,13 @@ impl RunOptions {
             );
             Ok(Scheduler::Scx(mode))
         };
+        if let Some(custom) = CUSTOM.get().and_then(|all| all.iter().find(|it| it.name() == name)) {
+            return Ok(Scheduler::Custom(custom.clone()));
+        }
+        let source = scx_source::compiled(name, &self.include).context("--scheduler")?;
+        if let Some(source) = source {
+            return Ok(Scheduler::ScxSource(source));
+        }
         Ok(match name {
             "cfs" => Scheduler::Cfs(self.cfs_kernel()),
             "machauer" => Scheduler::Machauer { kernel: self.cfs_kernel(), applies: true },
@@ -167,7 +192,7 @@ impl RunOptions {
                 name.replace("airing", "forced-switch-out")
             ),
             _ => bail!(
-                "--scheduler: {name:?} is not one of {}, {}, {}, {}, {}",
+                "--scheduler: {name:?} is not one of {}, {}, {}, {}, {}, scx:FILE.bpf.c",
                 SCHEDULERS.join(", "),
                 AVOIDING.join(", "),
                 TO_COMPARE_WITH.join(", "),

@@ -20,6 +20,8 @@ CALL(bool, scx_bpf_dsq_move_to_local, (u64 dsq), dsq)
 CALL(u32, scx_bpf_dispatch_nr_slots, (void))
 CALL(void, scx_bpf_dispatch_cancel, (void))
 CALL(s32, scx_bpf_select_cpu_dfl, (void *p, s32 cpu, u64 flags, bool *idle), p, cpu, flags, idle)
+CALL(s32, scx_bpf_select_cpu_and, (void *p, s32 cpu, u64 wake_flags, const void *mask, u64 flags),
+     p, cpu, wake_flags, mask, flags)
 CALL(s32, scx_bpf_pick_idle_cpu, (const void *mask, u64 flags), mask, flags)
 CALL(s32, scx_bpf_pick_any_cpu, (const void *mask, u64 flags), mask, flags)
 CALL(bool, scx_bpf_test_and_clear_cpu_idle, (s32 cpu), cpu)
@@ -69,4 +71,10 @@ CALL(s64, bpf_ringbuf_output, (void *map, const void *record, u64 size, u64 flag
 CALL(void *, bpf_ringbuf_reserve, (void *map, u64 size, u64 flags), map, size, flags)
 CALL(void, bpf_ringbuf_submit, (void *record, u64 flags), record, flags)
 CALL(void, bpf_ringbuf_discard, (void *record, u64 flags), record, flags)
+
+/* --- For native/functions.c --- */
+CALL(void *, scx_host_cache_of, (u32 cpu), cpu)
+CALL(void *, scx_host_object_new, (u64 bytes), bytes)
+CALL(void *, scx_host_object_acquire, (void *object), object)
+CALL(void, scx_host_object_release, (void *object), object)
 CALL(void, scx_host_print, (const char *format, u64 *values, u32 size), format, values, size)

@@ -20,6 +20,8 @@ pub(crate) const DEQ_SLEEP: u64 = 1;
 pub(crate) const ENQ_RESTORE: u64 = 2;
 pub(crate) const DEQ_SAVE: u64 = 2;
 pub(crate) const ENQ_HEAD: u64 = 1 << 16;
+/// `select_cpu` was called for the wake-up.
+pub(crate) const ENQ_CPU_SELECTED: u64 = 1 << 20;
 pub(crate) const ENQ_PREEMPT: u64 = 1 << 32;
 /// The task was taken out of a local queue (`scx_bpf_reenqueue_local`).
 pub(crate) const ENQ_REENQ: u64 = 1 << 40;
@@ -71,7 +73,7 @@ pub(crate) const EXIT_ERROR_BPF: i32 = 1025;
 pub(crate) const EXIT_ERROR_STALL: i32 = 1026;
 
 /// The constants that an object may declare, by name.
-pub(crate) const CONSTANTS: [(&str, u64); 30] = [
+pub(crate) const CONSTANTS: [(&str, u64); 31] = [
     ("SCX_SLICE_DFL", SLICE_DFL),
     ("SCX_SLICE_INF", SLICE_INF),
     ("SCX_DSQ_FLAG_BUILTIN", DSQ_FLAG_BUILTIN),
@@ -83,6 +85,7 @@ pub(crate) const CONSTANTS: [(&str, u64); 30] = [
     ("SCX_TASK_QUEUED", TASK_QUEUED),
     ("SCX_ENQ_WAKEUP", ENQ_WAKEUP),
     ("SCX_ENQ_HEAD", ENQ_HEAD),
+    ("SCX_ENQ_CPU_SELECTED", ENQ_CPU_SELECTED),
     ("SCX_ENQ_PREEMPT", ENQ_PREEMPT),
     ("SCX_ENQ_REENQ", ENQ_REENQ),
     ("SCX_ENQ_LAST", ENQ_LAST),

@@ -136,13 +136,13 @@ fn go_beside_timer(instance: Instance) {
         let is_callback = state.context().is_some_and(|context| context.op == Op::Timer);
         state.goes_beside_timer.take_if(|_| is_callback)
     });
-    let Some((program, cpu)) = goes else { return };
+    let Some((guard, program, cpu)) = goes else { return };
     let context = [cpu as u64];
     with(instance, |state| state.enter(Context::new(Op::CpuOffline, cpu, None)));
     // SAFETY: the program is an operation of the instance and takes an array of values; each `with`
     // has returned its borrow of the state.
-    unsafe { program(context.as_ptr()) };
-    with(instance, State::leave);
+    let returned = unsafe { guard.run(program, [context.as_ptr() as u64, 0, 0]) };
+    with(instance, |state| state.returned(Op::CpuOffline, returned));
 }
 
 pub(crate) extern "C" fn bpf_timer_cancel(i: Instance, timer: u64) -> i64 {

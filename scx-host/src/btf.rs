@@ -148,6 +148,13 @@ impl Btf {
         &self.get(id).name
     }
 
+    /// Whether a type is a whole number of up to 8 bytes, as `bool` is.
+    #[must_use]
+    pub fn is_number(&self, id: Id) -> bool {
+        let found = self.get(self.plain(id));
+        matches!(found.kind, Kind::Int | Kind::Enumeration(_)) && (1..=8).contains(&found.size)
+    }
+
     /// How many elements an array has.
     #[must_use]
     pub fn count(&self, id: Id) -> Option<usize> {

@@ -170,7 +170,7 @@ impl Host {
     /// online.
     pub fn announce_offline_beside_timer(&mut self, cpu: usize) {
         let program = self.ops.get(Op::CpuOffline);
-        self.state().goes_beside_timer = program.map(|program| (program, cpu));
+        self.state().goes_beside_timer = program.map(|program| (self.guard, program, cpu));
     }
 
     /// `handle_hotplug`.

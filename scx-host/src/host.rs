@@ -11,6 +11,7 @@ use crate::abi;
 use crate::cpus::{CPUS_MAX, CpuMask};
 use crate::exit::{Exit, ExitKind};
 use crate::faults::{Chance, Faults};
+use crate::guard::{self, Guard};
 use crate::image::Image;
 use crate::kfuncs;
 use crate::layout::{Field, Layout, TaskMemory};
@@ -73,6 +74,7 @@ pub struct Host {
     symbols: Arc<BTreeMap<String, Symbol>>,
     exit_layout: ExitLayout,
     is_attached: bool,
+    pub(crate) guard: Guard,
     // Last, and so dropped last: the fields above point into the image.
     image: Image,
 }
@@ -142,6 +144,12 @@ impl Host {
             map_addresses.push(at as u64);
         }
         let ops = Ops::new(object, &image)?;
+        let [enter, bad_address] = ["scx_host_enter", "scx_host_bad_address"].map(symbol);
+        // SAFETY: native/functions.c defines both, and the host keeps the image as long as itself.
+        let guard = unsafe { Guard::new(image.at(enter?), image.at(bad_address?)) };
+        if object.is_guarded {
+            guard::catch_bad_addresses();
+        }
         let instance = image.at(symbol("scx_host_instance")?).cast();
         let keeps = ops.flags & abi::OPS_KEEP_BUILTIN_IDLE != 0;
         let state = State::new(Parts {
@@ -160,6 +168,7 @@ impl Host {
             symbols: Arc::clone(&object.symbols),
             exit_layout: ExitLayout::new(object),
             is_attached: false,
+            guard,
             image,
         })
     }
@@ -215,9 +224,8 @@ impl Host {
         // SAFETY: the program is an operation of the image and takes an array of values. Its calls
         // into the host, by the pointers that `load` set, each borrow the state, and no borrow is
         // held while the program runs.
-        let returned = unsafe { program(context.as_ptr()) };
-        self.state().leave();
-        returned
+        let returned = unsafe { self.guard.run(program, [context.as_ptr() as u64, 0, 0]) };
+        self.state().returned(op, returned)
     }
 
     pub(crate) fn state(&self) -> RefMut<'_, State> {
@@ -367,9 +375,6 @@ impl Host {
 
     /// The callback of a timer takes the map, the key and the value, not an array.
     fn fire(&self, callback: Program, cpu: usize, map: u64, key: u32, value: *mut u8) {
-        type Callback = unsafe extern "C" fn(u64, *const u32, *mut u8) -> u64;
-        // SAFETY: `bpf_timer_set_callback` was given a function of this type.
-        let callback = unsafe { std::mem::transmute::<Program, Callback>(callback) };
         self.state().enter(Context::new(Op::Timer, cpu, None));
         // SAFETY: `instance` is the address of the variable `scx_host_instance` of the loaded
         // image.
@@ -377,8 +382,9 @@ impl Host {
         // SAFETY: the callback takes a map, a key and a value, which is in the map of the timer.
         // Its calls into the host each borrow the state, and no borrow is held while the callback
         // runs.
-        unsafe { callback(map, &raw const key, value) };
-        self.state().leave();
+        let returned =
+            unsafe { self.guard.run(callback, [map, &raw const key as u64, value as u64]) };
+        self.state().returned(Op::Timer, returned);
     }
 
     /// How long a task may wait, in ns (`timeout_ms` of the operations).

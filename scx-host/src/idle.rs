@@ -31,6 +31,8 @@ pub(crate) struct Wanted<'a> {
     /// For `SCX_WAKE_SYNC`: no task waits in the local queue of the waker's CPU, and the waker is
     /// not exiting.
     pub waker_is_free: bool,
+    /// Only a CPU whose whole core idles will do (`SCX_PICK_IDLE_CORE`).
+    pub whole_core: bool,
 }
 
 impl Idle {
@@ -116,7 +118,7 @@ impl Idle {
                 .as_deref()
                 .and_then(|near| self.pick(topology, near, this_cpu, abi::PICK_IDLE_CORE));
             let core = core.or_else(|| self.pick(topology, allowed, this_cpu, abi::PICK_IDLE_CORE));
-            if core.is_some() {
+            if core.is_some() || wanted.whole_core {
                 return core;
             }
         }
@@ -167,6 +169,7 @@ mod tests {
             this_cpu: 0,
             wake_flags: 0,
             waker_is_free: false,
+            whole_core: false,
         };
         idle.select(&machine(), wanted)
     }

@@ -3,6 +3,8 @@
 //! Each function borrows the state for the length of its call; the host holds no borrow while the
 //! scheduler runs.
 
+mod idle;
+
 use std::cell::RefCell;
 
 use crate::abi;
@@ -10,6 +12,7 @@ use crate::bpf;
 use crate::exit::{Exit, ExitKind, format};
 use crate::layout::{Field, number_of};
 use crate::memory::given;
+use crate::objects;
 use crate::ops::Op;
 use crate::state::{Custody, Pending, State};
 
@@ -42,16 +45,16 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         scx_bpf_create_dsq, scx_bpf_destroy_dsq, scx_bpf_dsq_nr_queued, scx_bpf_dsq_peek,
         scx_bpf_dsq_insert, scx_bpf_dsq_insert_vtime, scx_bpf_dsq_move, scx_bpf_dsq_move_vtime,
         scx_bpf_dsq_move_set_slice, scx_bpf_dsq_move_set_vtime, scx_bpf_dsq_move_to_local,
-        scx_bpf_dispatch_nr_slots, scx_bpf_dispatch_cancel, scx_bpf_select_cpu_dfl,
-        scx_bpf_pick_idle_cpu, scx_bpf_pick_any_cpu, scx_bpf_test_and_clear_cpu_idle,
-        scx_bpf_get_idle_cpumask, scx_bpf_get_idle_smtmask, scx_bpf_get_online_cpumask,
-        scx_bpf_get_possible_cpumask, scx_bpf_kick_cpu, scx_bpf_reenqueue_local,
+        scx_bpf_dispatch_nr_slots, scx_bpf_dispatch_cancel, scx_bpf_kick_cpu, scx_bpf_reenqueue_local,
         scx_bpf_reenqueue_local___v2,
         scx_bpf_task_cpu, scx_bpf_task_running,
         scx_bpf_cpu_curr, scx_bpf_nr_cpu_ids, scx_bpf_now, scx_bpf_task_set_slice,
         scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_bpf_dump_bstr,
         scx_host_print,
         bpf_iter_scx_dsq_new, bpf_iter_scx_dsq_next, bpf_iter_scx_dsq_destroy,
+    ];
+    let of_idle_cpus = list![idle:
+        scx_bpf_select_cpu_dfl, scx_bpf_select_cpu_and, scx_bpf_pick_idle_cpu, scx_bpf_pick_any_cpu, scx_bpf_test_and_clear_cpu_idle, scx_bpf_get_idle_cpumask, scx_bpf_get_idle_smtmask, scx_bpf_get_online_cpumask, scx_bpf_get_possible_cpumask,
     ];
     let others = list![bpf:
         bpf_map_lookup_elem, bpf_map_lookup_percpu_elem, bpf_map_update_elem, bpf_map_delete_elem,
@@ -60,19 +63,21 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         bpf_get_prandom_u32, bpf_task_from_pid, bpf_perf_event_read_value, bpf_ringbuf_output,
         bpf_ringbuf_reserve, bpf_ringbuf_submit, bpf_ringbuf_discard,
     ];
-    own.into_iter().chain(others).collect()
+    let objects = list![objects:
+        scx_host_object_new, scx_host_object_acquire, scx_host_object_release, scx_host_cache_of,
+    ];
+    own.into_iter().chain(of_idle_cpus).chain(others).chain(objects).collect()
 }
 
 impl State {
     /// Whether the running operation may call a function; ends the scheduler if not.
     fn allows(&mut self, function: &str, ops: &[Op]) -> bool {
-        match self.context().map(|context| context.op) {
-            Some(op) if ops.contains(&op) => true,
-            op => {
-                self.error(format!("{function} called from {op:?}, where it is not allowed"));
-                false
-            }
+        let Some(op) = self.context().map(|context| context.op) else { return false };
+        let is_allowed = ops.contains(&op);
+        if !is_allowed {
+            self.error(format!("{function} called from {op}, where it is not allowed"));
         }
+        is_allowed
     }
 
     fn is_cpu(&mut self, cpu: i32) -> Option<usize> {
@@ -384,84 +389,6 @@ unsafe extern "C" fn scx_bpf_dsq_move_set_vtime(_: Instance, it: *mut Iterator, 
 }
 
 // --- CPUs ---
-
-/// # Safety
-/// `is_idle` leads to a flag of the scheduler that can be written.
-unsafe extern "C" fn scx_bpf_select_cpu_dfl(
-    instance: Instance,
-    task: Task,
-    prev: i32,
-    wake_flags: u64,
-    is_idle: *mut bool,
-) -> i32 {
-    let found = with(instance, |state| {
-        if !state.allows("scx_bpf_select_cpu_dfl", &[Op::SelectCpu, Op::Enqueue]) {
-            return None;
-        }
-        let from = state.is_cpu(prev)?;
-        let task = task_at(task)?;
-        if !state.tracks_idle() {
-            return None;
-        }
-        let this_cpu = state.this_cpu();
-        state.select_default(task, from, this_cpu, wake_flags)
-    });
-    // SAFETY: the caller's promise.
-    unsafe { is_idle.write(found.is_some()) };
-    found.map_or(prev, |cpu| cpu as i32)
-}
-
-/// The set of CPUs that a scheduler's pointer leads to.
-fn mask_at<'a>(mask: *const u64) -> &'a [u64] {
-    const WORDS: usize = crate::cpus::CPUS_MAX / 64;
-    // SAFETY: masks come from the host, which gives each that many words, or are the scheduler's
-    // own `struct cpumask` of the same size.
-    unsafe { std::slice::from_raw_parts(mask, WORDS) }
-}
-
-extern "C" fn scx_bpf_pick_idle_cpu(instance: Instance, mask: *const u64, flags: u64) -> i32 {
-    with(instance, |state| {
-        if !state.tracks_idle() {
-            return abi::EBUSY as i32;
-        }
-        state.pick_idle(mask_at(mask), flags).map_or(abi::EBUSY as i32, |cpu| cpu as i32)
-    })
-}
-
-extern "C" fn scx_bpf_pick_any_cpu(instance: Instance, mask: *const u64, flags: u64) -> i32 {
-    with(instance, |state| {
-        let allowed = mask_at(mask);
-        let idle = if state.has_own_idle { None } else { state.pick_idle(allowed, flags) };
-        let any = (0..state.cpus.len()).find(|cpu| allowed[cpu / 64] >> (cpu % 64) & 1 == 1);
-        idle.or(any).map_or(abi::EBUSY as i32, |cpu| cpu as i32)
-    })
-}
-
-extern "C" fn scx_bpf_test_and_clear_cpu_idle(instance: Instance, cpu: i32) -> bool {
-    with(instance, |state| {
-        let Some(cpu) = state.is_cpu(cpu) else { return false };
-        state.tracks_idle() && state.idle.claim(&state.topology, cpu)
-    })
-}
-
-extern "C" fn scx_bpf_get_idle_cpumask(instance: Instance) -> *const u64 {
-    with(instance, |state| state.idle.cpus.address())
-}
-
-extern "C" fn scx_bpf_get_idle_smtmask(instance: Instance) -> *const u64 {
-    with(instance, |state| {
-        let masks = &state.idle;
-        if state.topology.has_siblings() { masks.cores.address() } else { masks.cpus.address() }
-    })
-}
-
-extern "C" fn scx_bpf_get_online_cpumask(instance: Instance) -> *const u64 {
-    with(instance, |state| state.online.address())
-}
-
-extern "C" fn scx_bpf_get_possible_cpumask(instance: Instance) -> *const u64 {
-    with(instance, |state| state.possible.address())
-}
 
 extern "C" fn scx_bpf_kick_cpu(instance: Instance, cpu: i32, flags: u64) {
     with(instance, |state| {

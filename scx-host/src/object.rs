@@ -28,6 +28,16 @@ pub enum ObjectError {
     /// The object lacks a symbol or field that its loader or the host needs.
     #[error("the object has no {0}")]
     Missing(String),
+    /// A number that its place cannot hold.
+    #[error("{name} is a number of {bits} bits, which cannot be {value}")]
+    Number {
+        /// The variable.
+        name: String,
+        /// The value that does not fit.
+        value: i128,
+        /// Its size.
+        bits: u32,
+    },
     /// The object was compiled with another value of a constant of the kernel.
     #[error("{name} is {theirs:#x} in the object and {ours:#x} in the host")]
     Constant {
@@ -59,6 +69,8 @@ pub struct Object {
     pub(crate) max_entries: BTreeMap<String, usize>,
     /// Operations that the host takes as not defined.
     pub(crate) without: BTreeSet<String>,
+    /// Whether its source is foreign, and may not end or use bad addresses.
+    pub(crate) is_guarded: bool,
 }
 
 impl Object {
@@ -86,6 +98,7 @@ impl Object {
             symbols: Arc::new(symbols),
             max_entries: BTreeMap::new(),
             without: BTreeSet::new(),
+            is_guarded: false,
         };
         object.operations()?;
         object.agree_on_constants()?;
@@ -137,6 +150,60 @@ impl Object {
     /// [`ObjectError::Missing`].
     pub fn set_constant(&mut self, name: &str, bytes: &[u8]) -> Result<(), ObjectError> {
         self.write(name, 0, bytes)
+    }
+
+    /// Sets a constant, a variable, or with `ops.` before its name a number of the operations, whose
+    /// type is a whole number of up to 8 bytes, for all instances that are loaded later.
+    ///
+    /// # Errors
+    /// [`ObjectError::Missing`], [`ObjectError::Number`].
+    pub fn set_number(&mut self, name: &str, value: i128) -> Result<(), ObjectError> {
+        let (symbol, offset, of) = if let Some(field) = name.strip_prefix("ops.") {
+            let (symbol, id) = self.operations()?;
+            let place = self.btf.path(id, field);
+            let (offset, of) = place.ok_or_else(|| ObjectError::Missing(name.to_owned()))?;
+            (symbol.to_owned(), offset, of)
+        } else {
+            let found = self.numbers().find(|(known, _)| *known == name);
+            let (_, of) = found.ok_or_else(|| ObjectError::Missing(name.to_owned()))?;
+            (name.to_owned(), 0, of)
+        };
+        let bits = 8 * self.btf.size(of) as u32;
+        let fits = self.btf.is_number(of)
+            && (value >> (bits - 1) == -1 || (value >= 0 && value >> bits == 0));
+        if !fits {
+            return Err(ObjectError::Number { name: name.to_owned(), value, bits });
+        }
+        self.write(&symbol, offset, &value.to_le_bytes()[..bits as usize / 8])
+    }
+
+    /// Names and types of the numbers that a loader can set before it loads.
+    fn numbers(&self) -> impl Iterator<Item = (&str, crate::btf::Id)> {
+        let sections = [".rodata", ".data", ".bss"].into_iter();
+        let variables = sections.flat_map(|section| self.btf.section(section));
+        let numbers = variables.filter(|one| self.btf.is_number(one.of));
+        numbers.map(|one| (self.btf.name(one.of), one.of))
+    }
+
+    /// Names of the constants (`const volatile`) that a loader can set.
+    #[must_use]
+    pub fn constants(&self) -> Vec<&str> {
+        let constants = self.btf.section(".rodata").iter().map(|one| one.of);
+        constants.filter(|&of| self.btf.is_number(of)).map(|of| self.btf.name(of)).collect()
+    }
+
+    /// The name that the scheduler gives itself (`name` of the operations); empty if it has none.
+    #[must_use]
+    pub fn scheduler_name(&self) -> String {
+        let text = || {
+            let (symbol, id) = self.operations().ok()?;
+            let (offset, of) = self.btf.path(id, "name")?;
+            let start = self.symbols.get(symbol)?.file_offset? + offset;
+            let bytes = self.native.get(start..start + self.btf.size(of))?;
+            let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+            Some(String::from_utf8_lossy(&bytes[..length]).into_owned())
+        };
+        text().unwrap_or_default()
     }
 
     /// Sets a number of the operations, as `timeout_ms`.

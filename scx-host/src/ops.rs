@@ -1,5 +1,7 @@
 //! The operations of a scheduler.
 
+use std::fmt;
+
 use crate::btf::Btf;
 use crate::image::Image;
 use crate::object::{Object, ObjectError};
@@ -35,6 +37,17 @@ pub(crate) enum Op {
     Timer,
     /// A program on a tracepoint.
     Tracepoint,
+}
+
+/// As the kernel names it.
+impl fmt::Display for Op {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match NAMES.get(*self as usize) {
+            Some(name) => write!(out, "ops.{name}()"),
+            None if *self == Self::Timer => out.write_str("the callback of a timer"),
+            None => out.write_str("the program of a tracepoint"),
+        }
+    }
 }
 
 impl Op {
@@ -138,8 +151,8 @@ fn is_function(btf: &Btf, id: crate::btf::Id) -> bool {
 /// A function of the image.
 pub(crate) fn program_at(address: u64) -> Program {
     // SAFETY: `address` comes from the relocated operations of the image, from the symbol of a
-    // program, or from the scheduler's call of `bpf_timer_set_callback`, so a function is there;
-    // `fire` gives callbacks of timers their own type again before the call.
+    // program, or from the scheduler's call of `bpf_timer_set_callback`, so a function is there.
+    // Callbacks of timers take three arguments, which `Guard::run` passes to every program.
     unsafe {
         std::mem::transmute::<*const (), Program>(std::ptr::with_exposed_provenance(
             address as usize,

@@ -40,10 +40,11 @@ enum Verdict {
 impl Host {
     /// A task becomes runnable; returns the CPU on whose run queue the task is then.
     pub fn wake(&mut self, task: usize, waker: Waker) -> usize {
-        let cpu = self.select(task, waker);
+        let (cpu, was_asked) = self.select(task, waker);
         self.state().tasks[task].cpu = cpu;
         // A new task is no wake-up (`wake_up_new_task`, ENQUEUE_INITIAL).
         let flags = if waker.is_fork { 0 } else { abi::ENQ_WAKEUP };
+        let flags = if was_asked { flags | abi::ENQ_CPU_SELECTED } else { flags };
         self.enqueue_task(task, flags, waker.cpu, false);
         self.settle();
         let mut state = self.state();
@@ -55,8 +56,8 @@ impl Host {
         cpu
     }
 
-    /// `select_task_rq`.
-    fn select(&self, task: usize, waker: Waker) -> usize {
+    /// `select_task_rq`: a CPU, and whether the scheduler was asked for it (`WF_RQ_SELECTED`).
+    fn select(&self, task: usize, waker: Waker) -> (usize, bool) {
         let (prev, count, is_bound) = {
             let state = self.state();
             let count = state.get(task, Field::AllowedCount);
@@ -65,7 +66,7 @@ impl Host {
         if is_bound {
             // Its `cpus_ptr` has this CPU alone since the task was switched out
             // (`migrate_disable_switch`).
-            return prev;
+            return (prev, false);
         }
         let chosen = if count > 1 {
             self.select_cpu(task, prev, waker)
@@ -76,7 +77,7 @@ impl Host {
             let state = self.state();
             state.tasks[task].allowed.contains(chosen) && state.cpus[chosen].is_active
         };
-        if fits { chosen } else { self.fallback(task, waker.cpu) }
+        (if fits { chosen } else { self.fallback(task, waker.cpu) }, count > 1)
     }
 
     /// `select_fallback_rq`: a task whose CPUs are all offline may use every CPU.
@@ -497,20 +498,39 @@ impl State {
         this_cpu: usize,
         wake_flags: u64,
     ) -> Option<usize> {
+        self.select_within(task, prev, this_cpu, wake_flags, None)
+    }
+
+    /// The same (`scx_bpf_select_cpu_and`) among the CPUs of a mask, and with the flags of such a
+    /// search.
+    pub(crate) fn select_within(
+        &mut self,
+        task: usize,
+        prev: usize,
+        this_cpu: usize,
+        wake_flags: u64,
+        within: Option<(&[u64], u64)>,
+    ) -> Option<usize> {
         let is_bound = self.get(task, Field::AllowedCount) == 1 || self.may_not_migrate(task);
         let waker_is_free = self.dsq(this_cpu).len() == 0;
         let State { idle, topology, tasks, cpus, .. } = self;
         let allowed = &tasks[task].allowed;
+        let both = within.map(|(mask, _)| {
+            allowed.words().iter().zip(mask).map(|(a, b)| a & b).collect::<Vec<u64>>()
+        });
+        let usable = both.as_deref().unwrap_or(allowed.words());
         if is_bound {
-            return (allowed.contains(prev) && idle.claim(topology, prev)).then_some(prev);
+            let is_usable = usable[prev / 64] >> (prev % 64) & 1 == 1;
+            return (is_usable && idle.claim(topology, prev)).then_some(prev);
         }
         let wanted = Wanted {
-            allowed: allowed.words(),
-            anywhere: allowed.count() >= cpus.len(),
+            allowed: usable,
+            anywhere: both.is_none() && allowed.count() >= cpus.len(),
             prev,
             this_cpu,
             wake_flags,
             waker_is_free,
+            whole_core: within.is_some_and(|(_, flags)| flags & abi::PICK_IDLE_CORE != 0),
         };
         idle.select(topology, wanted)
     }

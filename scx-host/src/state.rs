@@ -9,9 +9,11 @@ use crate::cpus::CpuMask;
 use crate::dsq::{At, Dsq, Mixed};
 use crate::exit::{Exit, ExitKind};
 use crate::faults::Chance;
+use crate::guard::{Guard, Left};
 use crate::idle::Idle;
 use crate::layout::{Field, Layout, TaskMemory};
 use crate::maps::Maps;
+use crate::objects::Objects;
 use crate::ops::{Op, Program};
 use crate::timers::Timer;
 use crate::topology::Topology;
@@ -114,6 +116,9 @@ pub(crate) struct State {
     pub online: CpuMask,
     pub possible: CpuMask,
     pub maps: Maps,
+    pub objects: Objects,
+    /// By CPU: the number of its last-level cache, where the scheduler can read it.
+    pub caches: Vec<i32>,
     pub timers: Vec<Timer>,
     pub contexts: Vec<Context>,
     pub pending: VecDeque<Pending>,
@@ -131,7 +136,7 @@ pub(crate) struct State {
     pub printed: Vec<String>,
     pub chance: Chance,
     /// `cpu_offline` and its CPU, to be called while the next callback of a timer runs.
-    pub goes_beside_timer: Option<(Program, usize)>,
+    pub goes_beside_timer: Option<(Guard, Program, usize)>,
     pub exit: Option<Exit>,
     /// The scheduler's part of the dump.
     pub dump: String,
@@ -173,7 +178,16 @@ impl State {
         self.contexts.push(context);
     }
 
-    pub(crate) fn leave(&mut self) {
+    /// A program has come back, or was left, which ends the scheduler.
+    pub(crate) fn returned(&mut self, op: Op, returned: Result<u64, Left>) -> u64 {
+        self.leave();
+        returned.unwrap_or_else(|left| {
+            self.error(format!("{op} {}", left.what()));
+            0
+        })
+    }
+
+    fn leave(&mut self) {
         if let Some(context) = self.contexts.pop() {
             self.bind_current(context.cpu, -1);
         }
@@ -504,6 +518,7 @@ impl State {
         for cpu in 0..cpus {
             idle.set(&topology, cpu, true);
         }
+        let caches = topology.cache_of.iter().map(|&cache| cache as i32).collect();
         Self {
             now_ns: 0,
             tasks: Vec::new(),
@@ -514,6 +529,8 @@ impl State {
             online: CpuMask::of(0..cpus),
             possible: CpuMask::of(0..cpus),
             maps,
+            objects: Objects::default(),
+            caches,
             timers: Vec::new(),
             contexts: Vec::new(),
             pending: VecDeque::new(),

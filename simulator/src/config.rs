@@ -2,6 +2,9 @@
 
 use scenarios::Start;
 
+use crate::custom::Custom;
+use crate::scx_source::ScxSource;
+
 /// A scheduler and its parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scheduler {
@@ -43,13 +46,19 @@ pub enum Scheduler {
     FairSpecialize(Specialization),
     /// The kernel scheduler's own source on a sched_ext without a kernel (feature `scx`).
     Scx(KernelMode),
+    /// Another sched_ext scheduler's source on the same (feature `scx`).
+    ScxSource(ScxSource),
+    /// A scheduler of one's own in Rust.
+    Custom(Custom),
 }
 
 impl Scheduler {
     /// Name used in tables and on the command line.
     #[must_use]
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
+            Self::ScxSource(source) => source.name(),
+            Self::Custom(custom) => custom.name(),
             Self::Cfs(_) => "cfs",
             Self::CoreScheduling(_) => "core-scheduling",
             Self::Machauer { applies: true, .. } => "machauer",
@@ -81,7 +90,9 @@ impl Scheduler {
             Self::Fair { compensation, .. } => *compensation != Compensation::None,
             Self::FairSpecialize(_) | Self::Machauer { .. } => true,
             Self::Scx(mode) => *mode != KernelMode::Fair,
-            Self::Cfs(_)
+            Self::Custom(custom) => custom.reads_sensors(),
+            Self::ScxSource(_)
+            | Self::Cfs(_)
             | Self::CoreScheduling(_)
             | Self::Eevdf(_)
             | Self::Muqss { .. }

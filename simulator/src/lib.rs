@@ -7,6 +7,7 @@
 mod arrivals;
 mod clocks;
 mod config;
+pub mod custom;
 mod domain;
 mod engine;
 mod error;
@@ -18,6 +19,7 @@ mod rate;
 mod recorder;
 mod refuse;
 mod sched;
+mod scx_source;
 mod sensors;
 mod task;
 #[cfg(test)]
@@ -30,16 +32,19 @@ pub use config::{
     CfsKernel, Compensation, Config, Costs, EevdfKernel, EvenParts, KernelMode, Newcomers,
     PhaseEnd, Queues, RqSharing, Scheduler, SensorFaults, SensorSet, Specialization,
 };
+pub use custom::{Custom, CustomScheduler};
 pub use error::SimError;
 pub use operator::Operator;
 pub use outcome::{
     Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome, WarmUp,
 };
+pub use scx_source::ScxSource;
 
 use cpu_model::CpuModel;
 use scenarios::Workload;
 
 use crate::sched::cfs::{self, Cfs};
+use crate::sched::custom::Checked;
 use crate::sched::eevdf::{self, Eevdf};
 use crate::sched::fair::Fair;
 use crate::sched::fifo::Fifo;
@@ -77,50 +82,57 @@ fn run_beside<'a>(
     config: &'a Config,
     operator: Option<&'a mut dyn Operator>,
 ) -> Result<Outcome, SimError> {
-    match config.scheduler {
-        Scheduler::Fair { compensation, queues, newcomers } => {
+    match &config.scheduler {
+        &Scheduler::Fair { compensation, queues, newcomers } => {
             engine::run(cpu, workload, config, operator, |world| {
                 Ok(Fair::new(world, compensation, queues, newcomers))
             })
         }
-        Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, operator, |world| {
+        &Scheduler::Cfs(kernel) => engine::run(cpu, workload, config, operator, |world| {
             Ok(PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel)))
         }),
-        Scheduler::CoreScheduling(kernel) => {
+        &Scheduler::CoreScheduling(kernel) => {
             engine::run(cpu, workload, config, operator, |world| {
                 let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
                 Ok(CoreScheduling::new(world, kernel))
             })
         }
-        Scheduler::Machauer { kernel, applies } => {
+        &Scheduler::Machauer { kernel, applies } => {
             engine::run(cpu, workload, config, operator, |world| {
                 let kernel = PerCpu::new(world, cfs::era(kernel), Cfs::new(world, kernel));
                 Ok(Machauer::new(world, kernel, applies))
             })
         }
-        Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, operator, |world| {
+        &Scheduler::Eevdf(kernel) => engine::run(cpu, workload, config, operator, |world| {
             Ok(PerCpu::new(world, eevdf::era(kernel), Eevdf::new(world, kernel)))
         }),
-        Scheduler::Fifo => {
+        &Scheduler::Fifo => {
             engine::run(cpu, workload, config, operator, |world| Ok(Fifo::new(world)))
         }
-        Scheduler::Muqss { rq_sharing, interactive } => {
+        &Scheduler::Muqss { rq_sharing, interactive } => {
             engine::run(cpu, workload, config, operator, |world| {
                 Ok(Muqss::new(world, rq_sharing, interactive))
             })
         }
-        Scheduler::Specialize(settings) => engine::run(cpu, workload, config, operator, |world| {
+        &Scheduler::Specialize(settings) => engine::run(cpu, workload, config, operator, |world| {
             Muqss::specialized(world, settings)
         }),
-        Scheduler::FairSpecialize(settings) => {
+        &Scheduler::FairSpecialize(settings) => {
             engine::run(cpu, workload, config, operator, |world| Fair::specialized(world, settings))
         }
+        Scheduler::Custom(custom) => engine::run(cpu, workload, config, operator, |world| {
+            Ok(Checked::new(world, workload, custom))
+        }),
         #[cfg(feature = "scx")]
-        Scheduler::Scx(mode) => {
+        Scheduler::ScxSource(source) => engine::run(cpu, workload, config, operator, |world| {
+            Scx::foreign(world, workload, source.object())
+        }),
+        #[cfg(feature = "scx")]
+        &Scheduler::Scx(mode) => {
             engine::run(cpu, workload, config, operator, |world| Scx::new(world, workload, mode))
         }
         #[cfg(not(feature = "scx"))]
-        Scheduler::Scx(_) => Err(SimError::Machine(
+        Scheduler::Scx(_) | Scheduler::ScxSource(_) => Err(SimError::Machine(
             "this build has no schedulers of the kernel (feature scx)".into(),
         )),
     }

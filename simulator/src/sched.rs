@@ -1,6 +1,7 @@
 //! The interface between the engine and a scheduler model.
 
 pub(crate) mod cfs;
+pub(crate) mod custom;
 mod delta;
 mod domains;
 pub(crate) mod eevdf;
@@ -19,6 +20,7 @@ mod specialize;
 
 use trace::Event;
 
+pub(crate) use crate::custom::Pick;
 use crate::error::SimError;
 use crate::outcome::{PolicyEvent, SpecializationCounts};
 use crate::recorder::tid;
@@ -68,14 +70,6 @@ impl By {
 pub(crate) struct Placed {
     pub cpu: usize,
     pub reschedule: Option<usize>,
-}
-
-/// A task to run and for how long at most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Pick {
-    pub task: usize,
-    /// Time until an exact slice timer ends the slice; `None`: ticks end the slice.
-    pub slice_ns: Option<u64>,
 }
 
 /// Refund and bill of one slice, for the totals of the run.

@@ -3,6 +3,7 @@
 use cpu_model::{CpuModel, LEVELS_MAX};
 use scenarios::{Draw, Spread, Step, Thread, Work};
 
+pub(crate) use crate::custom::Stop;
 use crate::outcome::TaskOutcome;
 use crate::random::{Purpose, Stream};
 
@@ -18,17 +19,6 @@ pub(crate) enum State {
     /// Asleep or waiting for another task.
     Blocked,
     /// Its program has ended.
-    Ended,
-}
-
-/// Why a task stops running on its CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// The scheduler chooses again; the task is still runnable.
-    Preempted,
-    /// The task sleeps or waits.
-    Blocked,
-    /// The program of the task has ended.
     Ended,
 }
 

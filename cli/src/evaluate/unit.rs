@@ -202,7 +202,9 @@ impl Flags {
 
     fn seen_from(&mut self, folder: &Path) {
         let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
-        for path in self.trace.iter_mut().chain(&mut self.run.set.replay.marks) {
+        let Self { trace, run, .. } = &mut *self;
+        let paths = trace.iter_mut().chain(&mut run.set.replay.marks).chain(&mut run.include);
+        for path in paths {
             *path = folder.join(&*path);
         }
         for name in self.scenario.iter_mut().chain(&mut self.run.cpu) {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
 
-use crate::files;
+use crate::{files, scx_source};
 
 /// Version of the file's form.
 const SCHEMA: u32 = 1;
@@ -74,7 +74,7 @@ impl Grid {
             let is_new = axes[..index].iter().all(|other| other.set != axis.set);
             ensure!(is_new, "`axis`: {:?} is named twice", axis.set);
         }
-        let digest = digest(text, &files_of(&file.compare, &folder));
+        let digest = digest(text, &files_of(&file.compare, &file.schedulers, &folder));
         let grid = Self {
             compare: file.compare,
             schedulers: file.schedulers,
@@ -121,14 +121,14 @@ fn digest(text: &str, files: &[Vec<u8>]) -> u64 {
     random::fnv1a(text.bytes().chain(version.bytes()).chain(files))
 }
 
-/// The contents of the files that the arguments name: scenarios, recordings, CPU tables, marks.
-fn files_of(arguments: &str, folder: &Path) -> Vec<Vec<u8>> {
+/// The contents of the files that the arguments and schedulers name: scenarios, recordings, CPU
+/// tables, marks, sources.
+fn files_of(arguments: &str, schedulers: &[String], folder: &Path) -> Vec<Vec<u8>> {
     let words = shlex::split(arguments).unwrap_or_default();
-    let read = |word: &String| {
-        let name = word.rsplit('=').next()?;
-        std::fs::read(folder.join(name)).ok()
-    };
-    words.iter().filter_map(read).collect()
+    let values = words.iter().filter_map(|word| word.rsplit('=').next());
+    let sources = schedulers.iter().filter_map(|name| scx_source::file_of(name));
+    let names = values.chain(sources);
+    names.filter_map(|name| std::fs::read(folder.join(name)).ok()).collect()
 }
 
 impl Axis {

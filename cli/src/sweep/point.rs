@@ -7,6 +7,7 @@ use super::grid::Grid;
 use super::table::Row;
 use crate::compare::{Choice, Plan, Work};
 use crate::evaluate::{Flags, Source};
+use crate::scx_source;
 
 /// The figures of a row, as `compare --json` names them.
 pub const FIGURES: [&str; 7] = [
@@ -27,7 +28,7 @@ pub fn plan(grid: &Grid, point: usize) -> Result<(Work, Plan)> {
         .collect();
     let flags = Flags::new(Source::Compare(&grid.compare), &sets.join(" "), &grid.folder)?;
     let work = flags.work()?;
-    let schedulers = [scheduler.to_owned()];
+    let schedulers = [scx_source::seen_from(scheduler, &grid.folder)];
     let choice = Choice {
         schedulers: &schedulers,
         backgrounds: &[],

@@ -7,8 +7,6 @@ mod evenkeel;
 mod ideal;
 mod machine;
 mod mistakes;
-#[path = "../../build/native.rs"]
-mod native;
 #[path = "../shares/on_host.rs"]
 mod on_host;
 mod random;

@@ -20,15 +20,48 @@ enum mistake {
 	KICKS_NO_CPU,
 	SELECTS_NO_CPU,
 	NAMES_ITS_OWN,
+	NEVER_ENDS,
+	READS_NULL,
+	CALLS_ITSELF_FOR_EVER,
+	NEVER_ENDS_IN_A_TIMER,
+	RELEASES_WHAT_IT_HAS_NOT,
 };
 
 const volatile u32 mistake;
 u64 enqueued;
 static struct task_struct *last;
+static struct task_struct *nothing;
+
+struct timer_value {
+	struct bpf_timer timer;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct timer_value);
+} timers SEC(".maps");
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
 void scx_bpf_error_bstr(char *format, unsigned long long *values, u32 size) __ksym;
+
+void bpf_cpumask_release(struct cpumask *mask) __ksym;
+
+static __noinline u64 deeper(volatile u64 *above)
+{
+	volatile u64 here[32] = {*above + 1};
+
+	return deeper(here) + here[0];
+}
+
+static int never_ends(void *map, int *key, struct timer_value *value)
+{
+	while (*(volatile u64 *)&enqueued)
+		barrier();
+	return 0;
+}
 
 SEC("struct_ops/select_cpu")
 s32 BPF_PROG(mistakes_select_cpu, struct task_struct *p, s32 prev_cpu, u64 wake_flags)
@@ -79,6 +112,18 @@ void BPF_PROG(mistakes_enqueue, struct task_struct *p, u64 flags)
 			scx_bpf_error_bstr(format, values, sizeof(values));
 		}
 		break;
+	case NEVER_ENDS:
+		never_ends(0, 0, 0);
+		break;
+	case READS_NULL:
+		enqueued += *(volatile int *)&nothing->pid;
+		break;
+	case CALLS_ITSELF_FOR_EVER:
+		enqueued += deeper(&enqueued);
+		break;
+	case RELEASES_WHAT_IT_HAS_NOT:
+		bpf_cpumask_release((struct cpumask *)p->cpus_ptr);
+		break;
 	}
 	last = p;
 	scx_bpf_dsq_insert(p, QUEUE, SLICE_NS, flags);
@@ -93,6 +138,14 @@ void BPF_PROG(mistakes_dispatch, s32 cpu, struct task_struct *prev)
 SEC("struct_ops.s/init")
 s32 BPF_PROG(mistakes_init)
 {
+	u32 key = 0;
+	struct timer_value *value = bpf_map_lookup_elem(&timers, &key);
+
+	if (value && mistake == NEVER_ENDS_IN_A_TIMER) {
+		bpf_timer_init(&value->timer, &timers, CLOCK_MONOTONIC);
+		bpf_timer_set_callback(&value->timer, never_ends);
+		bpf_timer_start(&value->timer, 1000000, 0);
+	}
 	return scx_bpf_create_dsq(QUEUE, -1);
 }
 

@@ -5,30 +5,16 @@ use std::path::Path;
 use scx_host::{ExitKind, Faults, Host, Object, TaskSpec, Topology};
 
 use crate::machine::{Machine, SPINS};
-use crate::native;
 
-const ROOM: &str = env!("CARGO_MANIFEST_DIR");
-
-/// Compiles a source beside this file.
+/// Compiles a source beside this file, or a text.
 fn compiled(source: &str, text: Option<&str>) -> Result<Object, String> {
     let folder = tempfile::tempdir().unwrap();
-    let room = Path::new(ROOM);
-    let mut file = room.join("tests/host").join(source);
+    let mut file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/host").join(source);
     if let Some(text) = text {
         file = folder.path().join(source);
         std::fs::write(&file, text).unwrap();
     }
-    let headers = ["../scheduler/src/bpf", "../policy/include", "../cpu-model/include"];
-    let arguments = headers.map(|path| format!("-I{}", room.join(path).display()));
-    native::compile(&native::Source {
-        file: &file,
-        arguments: &arguments,
-        room,
-        output: folder.path(),
-        name: "source",
-    })?;
-    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    Object::parse(&read("source.so"), &read("source.bpf.o")).map_err(|error| error.to_string())
+    scx_host::compile(&file, &[], folder.path()).map_err(|error| error.to_string())
 }
 
 /// Three spinning tasks on two CPUs, under a scheduler that makes a mistake.
@@ -61,6 +47,11 @@ fn each_mistake_ends_the_scheduler_with_the_kernels_words() {
         (8, ExitKind::Error, "invalid CPU 99"),
         (9, ExitKind::Error, "invalid CPU -7 from ops.select_cpu()"),
         (10, ExitKind::ErrorByScheduler, "pid 2 is not wanted"),
+        (11, ExitKind::Error, "ops.enqueue() took 10,000,000 branches and did not return; "),
+        (12, ExitKind::Error, "ops.enqueue() used an address where nothing is; "),
+        (13, ExitKind::Error, "ops.enqueue() used an address where nothing is; "),
+        (14, ExitKind::Error, "the callback of a timer took 10,000,000 branches "),
+        (15, ExitKind::Error, "releases an object that the scheduler does not hold"),
     ];
     for (mistake, kind, message) in expected {
         let mut machine = machine(&object, mistake);
@@ -78,15 +69,44 @@ fn what_a_scheduler_prints_is_kept() {
 }
 
 #[test]
-fn a_function_that_the_host_does_not_have_fails_to_link() {
+fn functions_that_the_host_does_not_have_are_named() {
     let source = "\
         #include \"kernel.h\"\n\
         void scx_bpf_of_tomorrow(void) __ksym;\n\
         SEC(\"struct_ops/enqueue\") void BPF_PROG(enqueue, struct task_struct *p, u64 flags)\n\
-        { scx_bpf_of_tomorrow(); }\n\
+        { scx_bpf_of_tomorrow(); bpf_helper_of_tomorrow(); }\n\
         SEC(\".struct_ops.link\") struct sched_ext_ops ops = { .enqueue = (void *)enqueue };\n";
     let error = compiled("tomorrow.bpf.c", Some(source)).map(|_| ()).unwrap_err();
-    assert!(error.contains("undefined") && error.contains("scx_bpf_of_tomorrow"), "{error}");
+    let names = "bpf_helper_of_tomorrow, scx_bpf_of_tomorrow";
+    assert_eq!(error, format!("it uses what the host does not have: {names}"));
+}
+
+#[test]
+fn a_weak_function_that_the_host_does_not_have_is_null() {
+    let source = "\
+        #include \"kernel.h\"\n\
+        void scx_bpf_of_tomorrow(void) __ksym __weak;\n\
+        SEC(\"struct_ops/enqueue\") void BPF_PROG(enqueue, struct task_struct *p, u64 flags)\n\
+        { if (bpf_ksym_exists(scx_bpf_of_tomorrow)) scx_bpf_of_tomorrow();\n\
+          scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, 1000000, flags); }\n\
+        SEC(\".struct_ops.link\") struct sched_ext_ops ops = { .enqueue = (void *)enqueue };\n";
+    let object = compiled("today.bpf.c", Some(source)).unwrap();
+    let mut host = Host::load(&object, Topology::regular(1, 2, 1), Faults::default()).unwrap();
+    host.attach().unwrap();
+    let mut machine = Machine::new(host, 2);
+    machine.start(&TaskSpec::default(), SPINS);
+    machine.run(100_000_000);
+    assert_eq!(machine.host.exit(), None);
+}
+
+#[test]
+fn a_mistake_in_the_source_is_told_with_its_place() {
+    let error = compiled("broken.bpf.c", Some("#include \"kernel.h\"\nint a = b;\n")).map(|_| ());
+    let error = error.unwrap_err();
+    assert!(error.contains("broken.bpf.c:2:9: error: use of undeclared identifier 'b'"), "{error}");
+    let none = "#include \"kernel.h\"\nstruct sched_ext_ops ops;\n";
+    let error = compiled("none.bpf.c", Some(none)).map(|_| ()).unwrap_err();
+    assert_eq!(error, "no `struct sched_ext_ops` in section .struct_ops.link");
 }
 
 #[test]

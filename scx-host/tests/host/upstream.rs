@@ -3,13 +3,10 @@
 //! Its source comes from Debian's packages, by the lab. Where they cannot be had the tests say so
 //! and pass, except in CI.
 
-use std::path::Path;
-
 use lab::Upstream;
 use scx_host::{Faults, Host, Object, TaskSpec, Topology};
 
 use crate::machine::{Habit, Machine, SPINS};
-use crate::native;
 
 /// `SCX_SLICE_DFL`.
 const SLICE_NS: u64 = 20_000_000;
@@ -24,19 +21,8 @@ fn scx_simple() -> Option<Object> {
         }
     };
     let folder = tempfile::tempdir().unwrap();
-    let headers = upstream.headers().map(|folder| format!("-I{}", folder.display()));
-    let mut arguments = vec!["-w".to_owned(), "-fms-extensions".to_owned()];
-    arguments.extend(headers);
-    native::compile(&native::Source {
-        file: &upstream.source("scx_simple"),
-        arguments: &arguments,
-        room: Path::new(env!("CARGO_MANIFEST_DIR")),
-        output: folder.path(),
-        name: "scx_simple",
-    })
-    .unwrap();
-    let read = |name: &str| std::fs::read(folder.path().join(name)).unwrap();
-    Some(Object::parse(&read("scx_simple.so"), &read("scx_simple.bpf.o")).unwrap())
+    let source = upstream.source("scx_simple");
+    Some(scx_host::compile(&source, &upstream.headers(), folder.path()).unwrap())
 }
 
 fn machine(object: &Object, topology: Topology) -> Machine {

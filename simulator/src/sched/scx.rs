@@ -1,4 +1,5 @@
-//! The kernel scheduler's own source, on a sched_ext without a kernel (`scx-host`).
+//! The source of a sched_ext scheduler, ours or another, on a sched_ext without a kernel
+//! (`scx-host`).
 //!
 //! The model keeps no queue: it reports the machine's events to the host, and passes the host's
 //! choices back to the engine. A slice ends at a tick, as in the kernel, and `dispatch` is called
@@ -6,7 +7,9 @@
 //! chooses, and not before.
 
 use scenarios::Workload;
-use scx_host::{Config, Faults, Host, TaskSpec, Topology, Waker, evenkeel, load_evenkeel};
+use scx_host::{
+    Config, Faults, Host, LoadError, Object, TaskSpec, Topology, Waker, evenkeel, load_evenkeel,
+};
 
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
@@ -37,12 +40,22 @@ pub(crate) struct Scx {
     /// Time of the host's next watchdog check.
     watch_ns: u64,
     refused: Option<String>,
-    sense: Sense,
+    /// What our own scheduler reads and reports; another has no sensors.
+    sense: Option<Sense>,
     /// With core specialization.
     kinds: Option<Kinds>,
 }
 
 const NS_PER_S: u64 = 1_000_000_000;
+
+fn topology(world: &World) -> Topology {
+    let machine = &world.topology;
+    let is_slow = |cpu| world.clocks.is_slow(machine.core_of(cpu));
+    Topology {
+        is_slow: (0..machine.cpus).map(is_slow).collect(),
+        ..Topology::regular(machine.packages, machine.cores_per_package, machine.threads_per_core)
+    }
+}
 
 impl Scx {
     pub(crate) fn new(
@@ -51,16 +64,7 @@ impl Scx {
         mode: KernelMode,
     ) -> Result<Self, SimError> {
         let compensation = scx_sense::compensation(world, mode)?;
-        let machine = &world.topology;
-        let is_slow = |cpu| world.clocks.is_slow(machine.core_of(cpu));
-        let topology = Topology {
-            is_slow: (0..machine.cpus).map(is_slow).collect(),
-            ..Topology::regular(
-                machine.packages,
-                machine.cores_per_package,
-                machine.threads_per_core,
-            )
-        };
+        let topology = topology(world);
         let emits_decisions = compensation.is_some();
         let has_rules = emits_decisions && world.config.sensors == SensorSet::Rules;
         let config = Config { compensation, emits_decisions, ..Config::default() };
@@ -73,6 +77,26 @@ impl Scx {
         let is_specialized =
             matches!(mode, KernelMode::Specialize(_) | KernelMode::FairSpecialize(_));
         let kinds = is_specialized.then(|| Kinds::new(&host, world.topology));
+        let scx = Self::over(world, workload, host);
+        Ok(Self { has_rules, sense: Some(sense), kinds, ..scx })
+    }
+
+    /// A scheduler that is not ours: it has the sensors of a kernel, which are none.
+    pub(crate) fn foreign(
+        world: &World,
+        workload: &Workload,
+        object: &Object,
+    ) -> Result<Self, SimError> {
+        let mut object = object.clone();
+        let set = object.set_constant("CONFIG_HZ", &world.config.hz.to_ne_bytes());
+        let refused = |error: LoadError| SimError::Machine(error.to_string());
+        set.map_err(|error| refused(error.into()))?;
+        let mut host = Host::load(&object, topology(world), Faults::default()).map_err(refused)?;
+        host.attach().map_err(refused)?;
+        Ok(Self::over(world, workload, host))
+    }
+
+    fn over(world: &World, workload: &Workload, host: Host) -> Self {
         let spec = |(index, thread): (usize, &scenarios::Thread)| {
             let task = &world.tasks[index];
             let cpus: Vec<usize> = world.affinities.masks[task.mask].iter().collect();
@@ -88,13 +112,13 @@ impl Scx {
             }
         };
         let specs: Vec<TaskSpec> = workload.threads.iter().enumerate().map(spec).collect();
-        Ok(Self {
+        Self {
             application: workload.threads.iter().map(|it| it.application as usize).collect(),
             first: vec![None; workload.applications.len()],
             specs,
-            has_rules,
-            sense,
-            kinds,
+            has_rules: false,
+            sense: None,
+            kinds: None,
             number: vec![None; world.tasks.len()],
             task: Vec::new(),
             ending: None,
@@ -102,7 +126,7 @@ impl Scx {
             watch_ns: host.watchdog_ns() / 2,
             refused: None,
             host,
-        })
+        }
     }
 
     /// The task's number in the host, after adding the task if necessary; `forked_on`: the CPU of
@@ -173,7 +197,9 @@ impl Scheduler for Scx {
         stop: Stop,
     ) -> Charged {
         self.host.set_now(world.now_ns);
-        self.sense.count(&mut self.host, cpu, observed);
+        if let Some(sense) = &mut self.sense {
+            sense.count(&mut self.host, cpu, observed);
+        }
         if stop != Stop::Preempted {
             self.host.block(cpu, self.runtime_ns(world, cpu));
         }
@@ -187,8 +213,10 @@ impl Scheduler for Scx {
         self.host.set_now(world.now_ns);
         let prev = self.host.current(cpu);
         let choice = self.host.schedule(cpu, self.runtime_ns(world, cpu));
-        if let Some(prev) = prev.filter(|_| !choice.is_kept) {
-            self.sense.left(&mut self.host, cpu, prev);
+        if let Some(prev) = prev.filter(|_| !choice.is_kept)
+            && let Some(sense) = &mut self.sense
+        {
+            sense.left(&mut self.host, cpu, prev);
         }
         if let Some(kinds) = &mut self.kinds {
             kinds.note(&mut self.host, world.now_ns);
@@ -209,7 +237,7 @@ impl Scheduler for Scx {
     }
 
     fn decided(&mut self) -> Option<Decided> {
-        let decided = self.sense.decided(&mut self.host)?;
+        let decided = self.sense.as_mut()?.decided(&mut self.host)?;
         let Charged { culprit, .. } = decided.charged;
         let culprit = culprit.map(|number| self.task[number]);
         let charged = Charged { culprit, ..decided.charged };
