@@ -54,7 +54,8 @@ pub struct Args {
     /// needs, fair-cycles and fair-energy, which charge something else than time,
     /// even-without-PART (matching, placing, swaps, repayment, forced-switch-out), and scx:NAME,
     /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even,
-    /// specialize, fair-specialize)
+    /// specialize, fair-specialize); scx:FILE.bpf.c is a sched_ext scheduler of yours, and
+    /// scx:FILE.bpf.c:NAME=NUMBER the same with a constant set
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,
         help_heading = "Simulation")]
     scheduler: Vec<String>,

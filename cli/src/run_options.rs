@@ -136,14 +136,8 @@ impl RunOptions {
             );
             Ok(Scheduler::Scx(mode))
         };
-        if let Some(custom) = CUSTOM.get().and_then(|all| all.iter().find(|it| it.name() == name)) {
-            return Ok(Scheduler::Custom(custom.clone()));
-        }
-        let source = scx_source::compiled(name, &self.include).context("--scheduler")?;
-        if let Some(source) = source {
-            return Ok(Scheduler::ScxSource(source));
-        }
         Ok(match name {
+            _ if let Some(scheduler) = self.of_user(name)? => scheduler,
             "cfs" => Scheduler::Cfs(self.cfs_kernel()),
             "machauer" => Scheduler::Machauer { kernel: self.cfs_kernel(), applies: true },
             "machauer-without-refund" => {
@@ -200,6 +194,16 @@ impl RunOptions {
                 FROM_THE_KERNEL.join(", ")
             ),
         })
+    }
+
+    /// A scheduler that is not ours: in the program that runs, or in a file.
+    fn of_user(&self, name: &str) -> Result<Option<Scheduler>> {
+        let custom = CUSTOM.get().and_then(|all| all.iter().find(|one| one.name() == name));
+        if let Some(custom) = custom {
+            return Ok(Some(Scheduler::Custom(custom.clone())));
+        }
+        let source = scx_source::compiled(name, &self.include).context("--scheduler")?;
+        Ok(source.map(Scheduler::ScxSource))
     }
 
     fn cfs_kernel(&self) -> CfsKernel {

@@ -19,7 +19,7 @@ fn parse(name: &str) -> Result<Option<Named<'_>>> {
     let Some(rest) = name.strip_prefix("scx:") else { return Ok(None) };
     let mut words = rest.split(':');
     let file = words.next().unwrap_or_default();
-    if !Path::new(file).extension().is_some_and(|extension| extension == "c") {
+    if Path::new(file).extension().is_none_or(|extension| extension != "c") {
         return Ok(None);
     }
     let constant = |word: &'_ str| {

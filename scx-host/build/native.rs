@@ -68,9 +68,11 @@ pub fn compile(source: &Source) -> Result<(), String> {
     run(functions)?;
     let read = |path: &Path| std::fs::read(path).map_err(|error| error.to_string());
     let aliases = aliases(&read(&at(".o"))?, &read(&at(".functions.o"))?)?;
-    if warnings.contains("implicit declaration of function") {
+    let undeclared = ["implicit declaration of function", "call to undeclared function"];
+    if let Some(line) = warnings.lines().find(|line| undeclared.iter().any(|it| line.contains(it)))
+    {
         // Its result would be taken for an `int`.
-        return Err(warnings);
+        return Err(line.to_owned());
     }
     let mut link = clang();
     // A function that the host lacks must be an error of this link, and not of a run.
@@ -122,5 +124,9 @@ fn run(mut command: Command) -> Result<String, String> {
         .output()
         .map_err(|error| format!("the host needs clang ({error}): apt-get install clang"))?;
     let said = String::from_utf8_lossy(&done.stderr).into_owned();
-    if done.status.success() { Ok(said) } else { Err(said) }
+    if done.status.success() {
+        return Ok(said);
+    }
+    let first = said.lines().find(|line| line.contains("error: "));
+    Err(first.map_or_else(|| said.clone(), str::to_owned))
 }

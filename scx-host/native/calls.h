@@ -53,6 +53,9 @@ CALL(void *, bpf_map_lookup_percpu_elem, (void *map, const void *key, u32 cpu), 
 CALL(s64, bpf_map_update_elem, (void *map, const void *key, const void *value, u64 flags), map, key,
      value, flags)
 CALL(s64, bpf_map_delete_elem, (void *map, const void *key), map, key)
+CALL(s64, bpf_map_push_elem, (void *map, const void *value, u64 flags), map, value, flags)
+CALL(s64, bpf_map_pop_elem, (void *map, void *value), map, value)
+CALL(s64, bpf_map_peek_elem, (void *map, void *value), map, value)
 CALL(void *, bpf_task_storage_get, (void *map, void *p, void *value, u64 flags), map, p, value,
      flags)
 CALL(s64, bpf_task_storage_delete, (void *map, void *p), map, p)

@@ -81,6 +81,43 @@ pub(crate) extern "C" fn bpf_map_delete_elem(i: Instance, map: Map, key: *const 
     })
 }
 
+pub(crate) extern "C" fn bpf_map_push_elem(
+    instance: Instance,
+    map: Map,
+    value: *const u8,
+    flags: u64,
+) -> i64 {
+    with(instance, |state| {
+        let map = number(map);
+        // SAFETY: the scheduler passes a value of the map's size.
+        let value = unsafe { given(value, state.maps.value_size(map)) };
+        state.maps.push(map, value, flags)
+    })
+}
+
+pub(crate) extern "C" fn bpf_map_pop_elem(instance: Instance, map: Map, to: *mut u8) -> i64 {
+    // SAFETY: the scheduler passes room for a value of the map.
+    unsafe { next(instance, map, to, true) }
+}
+
+pub(crate) extern "C" fn bpf_map_peek_elem(instance: Instance, map: Map, to: *mut u8) -> i64 {
+    // SAFETY: the scheduler passes room for a value of the map.
+    unsafe { next(instance, map, to, false) }
+}
+
+/// # Safety
+/// `to` has room for a value of the map.
+unsafe fn next(instance: Instance, map: Map, to: *mut u8, take: bool) -> i64 {
+    with(instance, |state| match state.maps.next(number(map), take) {
+        Ok(value) => {
+            // SAFETY: this function's contract; values have the map's size.
+            unsafe { to.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
+            0
+        }
+        Err(error) => error,
+    })
+}
+
 pub(crate) extern "C" fn bpf_task_storage_get(
     instance: Instance,
     map: Map,
@@ -228,4 +265,45 @@ pub(crate) extern "C" fn bpf_ringbuf_submit(i: Instance, record: *const u8, _fla
 
 pub(crate) extern "C" fn bpf_ringbuf_discard(i: Instance, record: *const u8, _flags: u64) {
     with(i, |state| state.maps.submit(record, false));
+}
+
+// --- Objects of the scheduler, and variables of CPUs ---
+
+/// A kernel's verifier refuses the scheduler before it runs.
+fn refuse(state: &mut State, what: &str) {
+    let message = format!("{what} an object that the scheduler does not hold");
+    state.error(message);
+}
+
+pub(crate) extern "C" fn scx_host_object_new(instance: Instance, bytes: u64) -> *mut u8 {
+    with(instance, |state| {
+        if state.chance.has_no_memory() {
+            return std::ptr::null_mut();
+        }
+        state.objects.add(bytes as usize)
+    })
+}
+
+pub(crate) extern "C" fn scx_host_object_acquire(instance: Instance, object: *mut u8) -> *mut u8 {
+    with(instance, |state| {
+        if !state.objects.acquire(object as usize) {
+            refuse(state, "acquires");
+        }
+        object
+    })
+}
+
+pub(crate) extern "C" fn scx_host_object_release(instance: Instance, object: *mut u8) {
+    with(instance, |state| {
+        if !state.objects.release(object as usize) {
+            refuse(state, "releases");
+        }
+    });
+}
+
+/// The number of a CPU's last-level cache; null for a CPU that is not there.
+pub(crate) extern "C" fn scx_host_cache_of(instance: Instance, cpu: u32) -> *const i32 {
+    with(instance, |state| {
+        state.caches.get(cpu as usize).map_or(std::ptr::null(), std::ptr::from_ref)
+    })
 }

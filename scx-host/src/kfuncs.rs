@@ -12,7 +12,6 @@ use crate::bpf;
 use crate::exit::{Exit, ExitKind, format};
 use crate::layout::{Field, number_of};
 use crate::memory::given;
-use crate::objects;
 use crate::ops::Op;
 use crate::state::{Custody, Pending, State};
 
@@ -45,25 +44,27 @@ pub(crate) fn all() -> Vec<(&'static str, *const ())> {
         scx_bpf_create_dsq, scx_bpf_destroy_dsq, scx_bpf_dsq_nr_queued, scx_bpf_dsq_peek,
         scx_bpf_dsq_insert, scx_bpf_dsq_insert_vtime, scx_bpf_dsq_move, scx_bpf_dsq_move_vtime,
         scx_bpf_dsq_move_set_slice, scx_bpf_dsq_move_set_vtime, scx_bpf_dsq_move_to_local,
-        scx_bpf_dispatch_nr_slots, scx_bpf_dispatch_cancel, scx_bpf_kick_cpu, scx_bpf_reenqueue_local,
-        scx_bpf_reenqueue_local___v2,
-        scx_bpf_task_cpu, scx_bpf_task_running,
-        scx_bpf_cpu_curr, scx_bpf_nr_cpu_ids, scx_bpf_now, scx_bpf_task_set_slice,
-        scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr, scx_bpf_dump_bstr,
-        scx_host_print,
-        bpf_iter_scx_dsq_new, bpf_iter_scx_dsq_next, bpf_iter_scx_dsq_destroy,
+        scx_bpf_dispatch_nr_slots, scx_bpf_dispatch_cancel, scx_bpf_kick_cpu,
+        scx_bpf_reenqueue_local, scx_bpf_reenqueue_local___v2, scx_bpf_task_cpu,
+        scx_bpf_task_running, scx_bpf_cpu_curr, scx_bpf_nr_cpu_ids, scx_bpf_now,
+        scx_bpf_task_set_slice, scx_bpf_task_set_dsq_vtime, scx_bpf_error_bstr, scx_bpf_exit_bstr,
+        scx_bpf_dump_bstr, scx_host_print, bpf_iter_scx_dsq_new, bpf_iter_scx_dsq_next,
+        bpf_iter_scx_dsq_destroy,
     ];
     let of_idle_cpus = list![idle:
-        scx_bpf_select_cpu_dfl, scx_bpf_select_cpu_and, scx_bpf_pick_idle_cpu, scx_bpf_pick_any_cpu, scx_bpf_test_and_clear_cpu_idle, scx_bpf_get_idle_cpumask, scx_bpf_get_idle_smtmask, scx_bpf_get_online_cpumask, scx_bpf_get_possible_cpumask,
+        scx_bpf_select_cpu_dfl, scx_bpf_select_cpu_and, scx_bpf_pick_idle_cpu, scx_bpf_pick_any_cpu,
+        scx_bpf_test_and_clear_cpu_idle, scx_bpf_get_idle_cpumask, scx_bpf_get_idle_smtmask,
+        scx_bpf_get_online_cpumask, scx_bpf_get_possible_cpumask,
     ];
     let others = list![bpf:
         bpf_map_lookup_elem, bpf_map_lookup_percpu_elem, bpf_map_update_elem, bpf_map_delete_elem,
-        bpf_task_storage_get, bpf_task_storage_delete, bpf_timer_init, bpf_timer_set_callback,
-        bpf_timer_start, bpf_timer_cancel, bpf_get_current_task_btf, bpf_get_smp_processor_id,
-        bpf_get_prandom_u32, bpf_task_from_pid, bpf_perf_event_read_value, bpf_ringbuf_output,
-        bpf_ringbuf_reserve, bpf_ringbuf_submit, bpf_ringbuf_discard,
+        bpf_map_push_elem, bpf_map_pop_elem, bpf_map_peek_elem, bpf_task_storage_get,
+        bpf_task_storage_delete, bpf_timer_init, bpf_timer_set_callback, bpf_timer_start,
+        bpf_timer_cancel, bpf_get_current_task_btf, bpf_get_smp_processor_id, bpf_get_prandom_u32,
+        bpf_task_from_pid, bpf_perf_event_read_value, bpf_ringbuf_output, bpf_ringbuf_reserve,
+        bpf_ringbuf_submit, bpf_ringbuf_discard,
     ];
-    let objects = list![objects:
+    let objects = list![bpf:
         scx_host_object_new, scx_host_object_acquire, scx_host_object_release, scx_host_cache_of,
     ];
     own.into_iter().chain(of_idle_cpus).chain(others).chain(objects).collect()

@@ -31,6 +31,7 @@ mod schedule;
 mod state;
 mod timers;
 mod topology;
+mod watchdog;
 
 pub use compile::{CompileError, compile};
 pub use evenkeel::{evenkeel, load_evenkeel};

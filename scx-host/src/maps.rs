@@ -13,6 +13,8 @@ const HASH: usize = 1;
 const ARRAY: usize = 2;
 const PERF_EVENT_ARRAY: usize = 4;
 const PERCPU_ARRAY: usize = 6;
+const QUEUE: usize = 22;
+const STACK: usize = 23;
 const RINGBUF: usize = 27;
 const TASK_STORAGE: usize = 29;
 
@@ -57,6 +59,8 @@ enum Values {
         is_percpu: bool,
     },
     Hash(BTreeMap<Vec<u8>, Block>),
+    /// Those that came first in front; whether the last one leaves first.
+    Queue(VecDeque<Vec<u8>>, bool),
     /// By task.
     Storage(Vec<Option<Block>>),
     /// By entry; `None` where no event was opened.
@@ -116,6 +120,7 @@ impl Maps {
                     Values::Array { block: Block::zeroed(stride * entries * cpus), is_percpu: true }
                 }
                 HASH => Values::Hash(BTreeMap::new()),
+                QUEUE | STACK => Values::Queue(VecDeque::new(), kind == STACK),
                 TASK_STORAGE => Values::Storage(Vec::new()),
                 PERF_EVENT_ARRAY => Values::Events(vec![None; entries]),
                 RINGBUF => {
@@ -200,6 +205,35 @@ impl Maps {
             Values::Hash(values) => values.remove(key).map_or(ENOENT, |_| 0),
             _ => EINVAL,
         }
+    }
+
+    /// Adds a value to a queue or stack; with `BPF_EXIST` a full one loses its oldest.
+    pub(crate) fn push(&mut self, map: usize, value: &[u8], flags: u64) -> i64 {
+        const EXIST: u64 = 2;
+        let map = &mut self.maps[map];
+        let Values::Queue(values, _) = &mut map.values else { return EINVAL };
+        if values.len() >= map.entries {
+            if flags & EXIST == 0 {
+                return E2BIG;
+            }
+            values.pop_front();
+        }
+        values.push_back(value.to_vec());
+        0
+    }
+
+    /// The next value of a queue or stack, which `take` removes.
+    pub(crate) fn next(&mut self, map: usize, take: bool) -> Result<Vec<u8>, i64> {
+        let Values::Queue(values, is_stack) = &mut self.maps[map].values else {
+            return Err(EINVAL);
+        };
+        let next = match (*is_stack, take) {
+            (false, false) => values.front().cloned(),
+            (true, false) => values.back().cloned(),
+            (false, true) => values.pop_front(),
+            (true, true) => values.pop_back(),
+        };
+        next.ok_or(ENOENT)
     }
 
     /// Storage of a task; `make` creates missing storage.

@@ -152,8 +152,8 @@ impl Object {
         self.write(name, 0, bytes)
     }
 
-    /// Sets a constant, a variable, or with `ops.` before its name a number of the operations, whose
-    /// type is a whole number of up to 8 bytes, for all instances that are loaded later.
+    /// Sets a constant, a variable, or with `ops.` before its name a field of the operations, for
+    /// all instances that are loaded later; its type is a whole number of up to 8 bytes.
     ///
     /// # Errors
     /// [`ObjectError::Missing`], [`ObjectError::Number`].

@@ -25,7 +25,7 @@ fn main() {
     let program = std::env::current_exe().unwrap();
     for (name, _) in runs::schedulers() {
         let mut command = Command::new(&program);
-        command.args(["--run", name]).args(is_bench.then_some("--bench"));
+        command.args(["--run", &name]).args(is_bench.then_some("--bench"));
         assert!(command.status().unwrap().success(), "{name} fails");
     }
 }

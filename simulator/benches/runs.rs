@@ -68,7 +68,7 @@ impl fmt::Display for Load {
     }
 }
 
-pub fn schedulers() -> Vec<(&'static str, Scheduler)> {
+pub fn schedulers() -> Vec<(String, Scheduler)> {
     let fair = |compensation: Compensation| Scheduler::Fair {
         compensation,
         queues: Queues::Global,
@@ -82,7 +82,7 @@ pub fn schedulers() -> Vec<(&'static str, Scheduler)> {
         Scheduler::Muqss { rq_sharing: RqSharing::Mc, interactive: true },
     ]
     .into_iter()
-    .map(|scheduler| (scheduler.name(), scheduler))
+    .map(|scheduler| (scheduler.name().to_owned(), scheduler))
     .collect()
 }
 

@@ -1,16 +1,14 @@
 //! A scheduler of one's own in Rust: what it is told, and what it decides.
 //!
-//! Implement [`CustomScheduler`] and put a [`Custom`] into
-//! [`Config::scheduler`](crate::Config::scheduler). The engine keeps time, clocks, licenses, sensors
-//! and histories; a scheduler keeps its queues. `docs/own-scheduler.md` of the project leads from
-//! nothing to a first result.
+//! Implement [`CustomScheduler`] and put a [`Custom`] into the scheduler of a
+//! [`Config`](crate::Config). The engine keeps time, clocks, licenses, sensors and histories; a
+//! scheduler keeps its queues. `docs/tutorial/7-own-scheduler-in-rust.md` of the project leads
+//! from nothing to a first result.
 
 use std::fmt;
 use std::sync::Arc;
 
 use cpu_model::CpuModel;
-
-use crate::world::World;
 
 /// A scheduler. All times are simulated ns; tasks and CPUs have numbers from 0 on.
 ///
@@ -18,19 +16,19 @@ use crate::world::World;
 pub trait CustomScheduler {
     /// A task that slept, waited or is new becomes runnable and must be put into a queue. Returns a
     /// CPU that is to choose now, if any: an idle one, or one whose task is to be preempted.
-    fn wakes(&mut self, machine: &Machine<'_>, task: usize) -> Option<usize>;
+    fn wakes(&mut self, machine: &dyn Machine, task: usize) -> Option<usize>;
 
     /// A task left its CPU. With [`Stop::Preempted`] it is still runnable and must be put into a
     /// queue. Returns the time that the scheduler gives back or bills for the slice, which the
     /// results report and nothing else uses.
-    fn stops(&mut self, machine: &Machine<'_>, stopped: &Stopped) -> Refund;
+    fn stops(&mut self, machine: &dyn Machine, stopped: &Stopped) -> Refund;
 
     /// Takes the next task for a CPU out of its queue: one that waits, and that may run there.
     /// `None`: the CPU idles until a task that wakes names the CPU.
-    fn picks(&mut self, machine: &Machine<'_>, cpu: usize) -> Option<Pick>;
+    fn picks(&mut self, machine: &dyn Machine, cpu: usize) -> Option<Pick>;
 
     /// The timer tick on a CPU that runs a task. Returns whether the CPU is to choose again.
-    fn ticks(&mut self, machine: &Machine<'_>, cpu: usize, task: usize) -> bool {
+    fn ticks(&mut self, machine: &dyn Machine, cpu: usize, task: usize) -> bool {
         let _ = (machine, cpu, task);
         false
     }
@@ -72,14 +70,16 @@ pub struct Stopped {
     pub seen: Option<Seen>,
 }
 
-/// Readings of the sensors for a slice, with their granularity, faults and delays.
+/// What the sensors say of a slice, with their granularity, faults and delays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seen {
-    /// The level that the task is believed to demand itself; 0 is the highest clock.
+    /// Time that the slice lost to wide instructions of other tasks, in ns: the formula of the
+    /// dissertation (Eq. 7.3) on the readings, as Evenkeel's own policies compute it.
+    pub lost_ns: u64,
+    /// The level that the task is believed to demand itself; 0 has the highest frequencies.
     pub own_level: u8,
-    /// The cycles of the slice by the level in force, as a policy header takes them
-    /// (`policy::lost_ns`).
-    pub slice: policy::Slice,
+    /// Cycles of the slice at each level.
+    pub level_cycles: [u64; cpu_model::LEVELS_MAX],
     /// The task believed to have caused a level above [`Seen::own_level`].
     pub culprit: Option<usize>,
 }
@@ -96,116 +96,53 @@ pub struct Refund {
 }
 
 /// The simulated machine and its tasks, as a kernel's scheduler could see them.
-#[derive(Clone, Copy)]
-pub struct Machine<'a> {
-    world: &'a World<'a>,
-}
-
-impl<'a> Machine<'a> {
-    pub(crate) fn new(world: &'a World<'a>) -> Self {
-        Self { world }
-    }
-
+pub trait Machine {
     /// The time, in ns.
-    #[must_use]
-    pub fn now_ns(&self) -> u64 {
-        self.world.now_ns
-    }
+    fn now_ns(&self) -> u64;
 
     /// Number of logical CPUs; siblings of a core have consecutive numbers.
-    #[must_use]
-    pub fn cpus(&self) -> usize {
-        self.world.topology.cpus
-    }
+    fn cpus(&self) -> usize;
 
     /// The core of a CPU.
-    #[must_use]
-    pub fn core_of(&self, cpu: usize) -> usize {
-        self.world.topology.core_of(cpu)
-    }
+    fn core_of(&self, cpu: usize) -> usize;
 
     /// The CPUs of a core.
-    #[must_use]
-    pub fn cpus_of_core(&self, core: usize) -> std::ops::Range<usize> {
-        self.world.topology.cpus_of_core(core)
-    }
+    fn cpus_of_core(&self, core: usize) -> std::ops::Range<usize>;
 
     /// The package of a CPU, whose cores share a last-level cache.
-    #[must_use]
-    pub fn package_of(&self, cpu: usize) -> usize {
-        self.world.topology.package_of(cpu)
-    }
+    fn package_of(&self, cpu: usize) -> usize;
 
     /// The task that runs on a CPU.
-    #[must_use]
-    pub fn running(&self, cpu: usize) -> Option<usize> {
-        self.world.cpus[cpu].running
-    }
+    fn running(&self, cpu: usize) -> Option<usize>;
 
     /// An idle CPU that a task may use, the nearest to `cpu`: itself if its core is idle, an idle
     /// core of the package, itself, its sibling, any.
-    #[must_use]
-    pub fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize> {
-        self.world.idle_cpu_near(task, cpu)
-    }
+    fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize>;
 
     /// Number of tasks, those included that have not begun or have ended.
-    #[must_use]
-    pub fn tasks(&self) -> usize {
-        self.world.tasks.len()
-    }
+    fn tasks(&self) -> usize;
 
     /// Load weight of a task: 1024 is nice 0.
-    #[must_use]
-    pub fn weight(&self, task: usize) -> u32 {
-        self.world.tasks[task].weight
-    }
+    fn weight(&self, task: usize) -> u32;
 
     /// The application of a task, which stands for a process.
-    #[must_use]
-    pub fn application(&self, task: usize) -> usize {
-        self.world.tasks[task].application
-    }
+    fn application(&self, task: usize) -> usize;
 
     /// Whether a task may run on a CPU.
-    #[must_use]
-    pub fn may_run_on(&self, task: usize, cpu: usize) -> bool {
-        self.world.affinities.masks[self.world.tasks[task].mask].contains(cpu)
-    }
+    fn may_run_on(&self, task: usize, cpu: usize) -> bool;
 
     /// The CPU that a task ran on last; `None` before its first run.
-    #[must_use]
-    pub fn last_cpu(&self, task: usize) -> Option<usize> {
-        self.world.tasks[task].last_cpu
-    }
+    fn last_cpu(&self, task: usize) -> Option<usize>;
 
     /// CPU time of a task until its last stop, in ns.
-    #[must_use]
-    pub fn cpu_time_ns(&self, task: usize) -> u64 {
-        self.world.tasks[task].outcome.cpu_time_ns
-    }
+    fn cpu_time_ns(&self, task: usize) -> u64;
 
     /// The tables of the simulated CPU.
-    #[must_use]
-    pub fn cpu(&self) -> &'a CpuModel {
-        self.world.model
-    }
-
-    /// Frequencies by level and number of active cores that the policy believes a CPU to have.
-    #[must_use]
-    pub fn turbo(&self, cpu: usize) -> &cpu_model::Turbo {
-        self.world.believed_turbo(cpu)
-    }
-
-    /// The row of [`Machine::turbo`] in force for a CPU.
-    #[must_use]
-    pub fn turbo_row(&self, cpu: usize) -> usize {
-        self.world.row_of(cpu)
-    }
+    fn cpu(&self) -> &CpuModel;
 }
 
 /// Makes a scheduler for each run.
-type Make = dyn Fn(&Machine<'_>) -> Box<dyn CustomScheduler> + Send + Sync;
+type Make = dyn Fn(&dyn Machine) -> Box<dyn CustomScheduler> + Send + Sync;
 
 /// A scheduler of one's own by its name, for [`Scheduler::Custom`](crate::Scheduler::Custom).
 #[derive(Clone)]
@@ -219,7 +156,7 @@ impl Custom {
     /// `make` gets the machine as it is before any task has begun.
     pub fn new<S: CustomScheduler + 'static>(
         name: &str,
-        make: impl Fn(&Machine<'_>) -> S + Send + Sync + 'static,
+        make: impl Fn(&dyn Machine) -> S + Send + Sync + 'static,
     ) -> Self {
         Self {
             name: name.into(),
@@ -244,7 +181,7 @@ impl Custom {
         self.reads_sensors
     }
 
-    pub(crate) fn make(&self, machine: &Machine<'_>) -> Box<dyn CustomScheduler> {
+    pub(crate) fn make(&self, machine: &dyn Machine) -> Box<dyn CustomScheduler> {
         (self.make)(machine)
     }
 }

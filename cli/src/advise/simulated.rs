@@ -39,8 +39,12 @@ pub fn run(args: &Args) -> Result<Report> {
         bar.inc(1);
         Ok(simulated)
     };
-    let seeds: Vec<Simulated> =
-        (0..args.replicates).into_par_iter().map(simulate).collect::<Result<_>>()?;
+    let seeds: Vec<Simulated> = (0..args.replicates)
+        .into_par_iter()
+        .map(simulate)
+        .collect::<Vec<_>>()
+        .into_iter()
+        .collect::<Result<_>>()?;
     bar.finish_and_clear();
     let pairs = seeds.iter().flat_map(|seed| seed.pairs.iter().copied()).collect();
     let switched = advice::advise(pairs);

@@ -1,6 +1,7 @@
 //! Runs everything a comparison needs, in parallel, with results in a fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use cpu_model::CpuModel;
@@ -177,10 +178,22 @@ impl Plan {
             groups.entry((job.case, job.replicate)).or_default().push(index);
         }
         let groups: Vec<Vec<usize>> = groups.into_values().collect();
-        let samples: Vec<Vec<(usize, Sample)>> = groups
-            .par_iter()
-            .map(|group| self.run_group(work, group, bar))
-            .collect::<Result<_>>()?;
+        // Of several failing groups the first is told, whichever fails first: only groups behind
+        // a failed one are left out.
+        let failed = AtomicUsize::new(usize::MAX);
+        let run = |(place, group): (usize, &Vec<usize>)| {
+            if place > failed.load(Ordering::Relaxed) {
+                return Ok(Vec::new());
+            }
+            let samples = self.run_group(work, group, bar);
+            if samples.is_err() {
+                failed.fetch_min(place, Ordering::Relaxed);
+            }
+            samples
+        };
+        let samples: Vec<Result<Vec<(usize, Sample)>>> =
+            groups.par_iter().enumerate().map(run).collect();
+        let samples: Vec<Vec<(usize, Sample)>> = samples.into_iter().collect::<Result<_>>()?;
         let mut samples: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
         samples.sort_by_key(|&(index, _)| index);
         Ok(samples.into_iter().map(|(_, sample)| sample).collect())

@@ -53,7 +53,8 @@ fn simulated(args: &Args) -> Result<Report> {
         bar.inc(1);
         Ok(outcomes)
     };
-    let results: Vec<Vec<Outcome>> = jobs.par_iter().map(run).collect::<Result<_>>()?;
+    let results: Vec<Vec<Outcome>> =
+        jobs.par_iter().map(run).collect::<Vec<_>>().into_iter().collect::<Result<_>>()?;
     bar.finish_and_clear();
     let mut results = results.into_iter();
     let program = |&case: &Case| Program {

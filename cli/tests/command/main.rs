@@ -13,6 +13,7 @@ mod evaluate;
 mod golden;
 mod harness;
 mod mixes;
+mod own_scheduler;
 mod pipes;
 mod placebo;
 #[cfg(feature = "record")]

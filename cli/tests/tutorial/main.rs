@@ -21,8 +21,15 @@ use snapbox::report::{Palette, write_diff};
 use tempfile::TempDir;
 
 /// The pages in the order in which they are read.
-const PAGES: [&str; 5] =
-    ["1-affected.md", "2-trial.md", "3-record.md", "4-what-would-help.md", "5-believe-it.md"];
+const PAGES: [&str; 7] = [
+    "1-affected.md",
+    "2-trial.md",
+    "3-record.md",
+    "4-what-would-help.md",
+    "5-believe-it.md",
+    "6-own-scheduler-in-bpf.md",
+    "7-own-scheduler-in-rust.md",
+];
 
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -54,7 +61,12 @@ enum Done {
 impl Reader {
     fn new() -> Self {
         let checkout = tempfile::tempdir().unwrap();
-        symlink(repository().join("trace"), checkout.path().join("trace")).unwrap();
+        for entry in std::fs::read_dir(repository()).unwrap().map(Result::unwrap) {
+            let name = entry.file_name();
+            if ![".git", "out", "target"].iter().any(|hidden| name == *hidden) {
+                symlink(entry.path(), checkout.path().join(name)).unwrap();
+            }
+        }
         std::fs::create_dir(checkout.path().join("out")).unwrap();
         let bin = checkout.path().join("bin");
         std::fs::create_dir(&bin).unwrap();
@@ -80,6 +92,8 @@ impl Reader {
         let mut shell = Command::new("sh");
         shell.args(["-c", &format!("exec 2>&1\n{command}")]);
         shell.current_dir(self.folder()).env("PATH", &self.path).stdin(Stdio::null());
+        // A build of the reader's own is kept from one test to the next.
+        shell.env("CARGO_TARGET_DIR", repository().join("target/tutorial"));
         for name in ["NO_COLOR", "CLICOLOR_FORCE", "COLUMNS", "RUST_BACKTRACE"] {
             shell.env_remove(name);
         }
@@ -125,6 +139,12 @@ impl Reader {
                 (printed, Some(it)) if it == *code => Ok(Done::Printed(printed)),
                 (printed, it) => Err(format!("ended with {it:?} and not {code}:\n{printed}")),
             },
+            What::Write { file, text } => {
+                let path = self.folder().join(file);
+                std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+                std::fs::write(path, text).unwrap();
+                Ok(Done::Printed(String::new()))
+            }
             What::Characterize { cpu } => Ok(Done::Printed(characterized(cpu))),
         }
     }

@@ -25,6 +25,8 @@ pub struct Step {
 pub enum What {
     /// A line for the shell, and its exit code.
     Run { command: String, code: i32 },
+    /// A file of the reader's, which the page shows whole.
+    Write { file: String, text: String },
     /// `characterize` on a modelled machine with this CPU.
     Characterize { cpu: String },
 }
@@ -51,6 +53,15 @@ impl Page {
                     what: What::Characterize { cpu: (*cpu).to_owned() },
                     needs: Vec::new(),
                     shown: begin..end,
+                }),
+                ["c" | "rust" | "toml", file] => steps.push(Step {
+                    line: begin + 1,
+                    what: What::Write {
+                        file: (*file).to_owned(),
+                        text: joined(&lines[begin..end]),
+                    },
+                    needs: Vec::new(),
+                    shown: end..end,
                 }),
                 _ => panic!("{name}:{begin}: nobody checks a block of {info:?}"),
             }
@@ -156,6 +167,10 @@ $ false
 ```text characterize cascade-lake
 yes
 ```
+
+```c a/b.bpf.c
+int a;
+```
 ";
 
     #[test]
@@ -163,20 +178,23 @@ yes
         let page = Page::read("page", TEXT);
         let run = |command: &str, code| What::Run { command: command.to_owned(), code };
         let steps: Vec<_> = page.steps.iter().map(|step| (step.line, page.shown(step))).collect();
-        let outputs = ["a b\n", "", "yes\n"].map(str::to_owned);
-        assert_eq!(steps, [4, 7, 12].into_iter().zip(outputs).collect::<Vec<_>>());
+        let outputs = ["a b\n", "", "yes\n", ""].map(str::to_owned);
+        assert_eq!(steps, [4, 7, 12, 16].into_iter().zip(outputs).collect::<Vec<_>>());
         assert_eq!(page.steps[0].what, run("echo a \\\nb", 0));
         assert_eq!(page.steps[1].what, run("false", 1));
         assert_eq!(page.steps[0].needs, ["xz"]);
         assert_eq!(page.steps[2].what, What::Characterize { cpu: "cascade-lake".to_owned() });
+        let (file, text) = ("a/b.bpf.c".to_owned(), "int a;\n".to_owned());
+        assert_eq!(page.steps[3].what, What::Write { file, text });
     }
 
     #[test]
     fn outputs_are_replaced_and_the_rest_stays() {
         let page = Page::read("page", TEXT);
-        let text = page.with(&[None, Some("one\ntwo\n".to_owned()), Some(String::new())]);
+        let outputs = [None, Some("one\ntwo\n".to_owned()), Some(String::new()), None];
+        let text = page.with(&outputs);
         assert_eq!(text, TEXT.replace("? 1\n", "? 1\none\ntwo\n").replace("yes\n", ""));
-        assert_eq!(page.with(&[None, None, None]), TEXT);
+        assert_eq!(page.with(&[None, None, None, None]), TEXT);
     }
 
     #[test]

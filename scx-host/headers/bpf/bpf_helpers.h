@@ -14,6 +14,7 @@
 #define __uint(name, value) int (*name)[value]
 #define __type(name, value) typeof(value) *name
 #define __array(name, value) typeof(value) *name[]
+#define __ulong(name, value) enum { ___bpf_concat(__unique_value, __COUNTER__) = value } name
 
 #ifndef NULL
 #define NULL ((void *)0)
@@ -66,7 +67,8 @@
 #define ___bpf_nth(_, a, b, c, d, e, f, g, h, i, j, k, l, n, ...) n
 #define ___bpf_narg(...) \
 	___bpf_nth(_, ##__VA_ARGS__, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0)
-#define ___bpf_concat(a, b) a##b
+#define ___bpf_join(a, b) a##b
+#define ___bpf_concat(a, b) ___bpf_join(a, b)
 #define ___bpf_apply(function, n) ___bpf_concat(function, n)
 #define ___bpf_fill0(array, at, nothing...)
 #define ___bpf_fill1(array, at, x) array[at] = x
@@ -120,6 +122,9 @@ void scx_host_print(const char *format, unsigned long long *values, __u32 size);
 void *bpf_map_lookup_elem(void *map, const void *key);
 long bpf_map_update_elem(void *map, const void *key, const void *value, __u64 flags);
 long bpf_map_delete_elem(void *map, const void *key);
+long bpf_map_push_elem(void *map, const void *value, __u64 flags);
+long bpf_map_pop_elem(void *map, void *value);
+long bpf_map_peek_elem(void *map, void *value);
 void *bpf_map_lookup_percpu_elem(void *map, const void *key, __u32 cpu);
 void *bpf_kptr_xchg(void *place, void *object);
 void *bpf_per_cpu_ptr(const void *variable, __u32 cpu);

@@ -1,5 +1,6 @@
 //! A scheduler of somebody else in Rust: passes the engine's events on, and checks the answers.
 
+use cpu_model::CpuModel;
 use scenarios::Workload;
 
 use crate::custom::{Custom, CustomScheduler, Machine, Seen, Stopped};
@@ -9,8 +10,72 @@ use crate::sensors::Observed;
 use crate::task::Stop;
 use crate::world::World;
 
-/// How long a task may wait, as under sched_ext (`SCX_WATCHDOG_MAX_TIMEOUT`, Linux 7.0).
+/// How long a task may wait under sched_ext (`SCX_WATCHDOG_MAX_TIMEOUT`, Linux 7.0).
 const WAIT_MAX_NS: u64 = 30_000_000_000;
+
+/// How long a task may wait under a scheduler of somebody else: a run that ends before sched_ext
+/// would notice shows a lost task all the same.
+pub(crate) fn longest_wait_ns(world: &World) -> u64 {
+    WAIT_MAX_NS.min(world.config.limit_ns / 2).max(1_000_000)
+}
+
+impl Machine for World<'_> {
+    fn now_ns(&self) -> u64 {
+        self.now_ns
+    }
+
+    fn cpus(&self) -> usize {
+        self.topology.cpus
+    }
+
+    fn core_of(&self, cpu: usize) -> usize {
+        self.topology.core_of(cpu)
+    }
+
+    fn cpus_of_core(&self, core: usize) -> std::ops::Range<usize> {
+        self.topology.cpus_of_core(core)
+    }
+
+    fn package_of(&self, cpu: usize) -> usize {
+        self.topology.package_of(cpu)
+    }
+
+    fn running(&self, cpu: usize) -> Option<usize> {
+        self.cpus[cpu].running
+    }
+
+    fn idle_cpu_near(&self, task: usize, cpu: usize) -> Option<usize> {
+        Self::idle_cpu_near(self, task, cpu)
+    }
+
+    fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    fn weight(&self, task: usize) -> u32 {
+        self.tasks[task].weight
+    }
+
+    fn application(&self, task: usize) -> usize {
+        self.tasks[task].application
+    }
+
+    fn may_run_on(&self, task: usize, cpu: usize) -> bool {
+        self.affinities.masks[self.tasks[task].mask].contains(cpu)
+    }
+
+    fn last_cpu(&self, task: usize) -> Option<usize> {
+        self.tasks[task].last_cpu
+    }
+
+    fn cpu_time_ns(&self, task: usize) -> u64 {
+        self.tasks[task].outcome.cpu_time_ns
+    }
+
+    fn cpu(&self) -> &CpuModel {
+        self.model
+    }
+}
 
 /// The scheduler, and which of its tasks wait.
 pub(crate) struct Checked {
@@ -22,6 +87,7 @@ pub(crate) struct Checked {
     /// By task: since when it waits for a CPU.
     waits_since_ns: Vec<Option<u64>>,
     tick_ns: u64,
+    longest_wait_ns: u64,
     /// When waiting tasks are looked at next.
     watch_ns: u64,
     failure: Option<SimError>,
@@ -31,12 +97,13 @@ impl Checked {
     pub(crate) fn new(world: &World, workload: &Workload, custom: &Custom) -> Self {
         Self {
             name: custom.name().to_owned(),
-            inner: custom.make(&Machine::new(world)),
+            inner: custom.make(world),
             reads_sensors: custom.reads_sensors(),
             tasks: workload.threads.iter().map(|thread| thread.name.clone()).collect(),
             waits_since_ns: vec![None; world.tasks.len()],
             tick_ns: 1_000_000_000 / u64::from(world.config.hz),
-            watch_ns: WAIT_MAX_NS,
+            longest_wait_ns: longest_wait_ns(world),
+            watch_ns: longest_wait_ns(world) / 2,
             failure: None,
         }
     }
@@ -62,7 +129,7 @@ impl Scheduler for Checked {
 
     fn wake(&mut self, world: &World, task: usize, _wake: Wake) -> Placed {
         self.waits_since_ns[task] = Some(world.now_ns);
-        let reschedule = self.inner.wakes(&Machine::new(world), task);
+        let reschedule = self.inner.wakes(world, task);
         let beyond = reschedule.filter(|&cpu| cpu >= world.topology.cpus);
         if let Some(cpu) = beyond {
             self.refuse(world, &format!("asked CPU {cpu} to choose, which is not there"));
@@ -83,13 +150,15 @@ impl Scheduler for Checked {
         if stop == Stop::Preempted {
             self.waits_since_ns[task] = Some(world.now_ns);
         }
-        let seen = self.reads_sensors.then_some(Seen {
+        let lost = |turbo| policy::time_lost(turbo, &observed.slice, observed.own_level).lost_ns;
+        let seen = self.reads_sensors.then(|| Seen {
+            lost_ns: observed.lost_ns.unwrap_or_else(|| lost(world.believed_turbo(cpu))),
             own_level: observed.own_level,
-            slice: observed.slice,
+            level_cycles: observed.slice.level_cycles,
             culprit: (observed.last_user != policy::NO_TASK).then_some(observed.last_user as usize),
         });
         let stopped = Stopped { cpu, task, why: stop, ran_ns: observed.slice.time_ns, seen };
-        let refund = self.inner.stops(&Machine::new(world), &stopped);
+        let refund = self.inner.stops(world, &stopped);
         let culprit = refund.culprit.filter(|&culprit| culprit < self.tasks.len());
         Charged {
             refund_ns: refund.refund_ns,
@@ -100,14 +169,14 @@ impl Scheduler for Checked {
     }
 
     fn pick(&mut self, world: &World, cpu: usize) -> Option<Pick> {
-        let pick = self.inner.picks(&Machine::new(world), cpu)?;
+        let pick = self.inner.picks(world, cpu)?;
         let task = pick.task;
         if self.waits_since_ns.get(task).is_none_or(Option::is_none) {
             let what = format!("picked {}, which does not wait for a CPU", self.named(task));
             self.refuse(world, &what);
             return None;
         }
-        if !Machine::new(world).may_run_on(task, cpu) {
+        if !world.may_run_on(task, cpu) {
             let what = format!("picked {} for CPU {cpu}, which it may not use", self.named(task));
             self.refuse(world, &what);
             return None;
@@ -118,7 +187,7 @@ impl Scheduler for Checked {
 
     fn tick(&mut self, world: &World, cpu: usize, reschedule: &mut Vec<usize>) {
         let Some(task) = world.cpus[cpu].running else { return };
-        if self.inner.ticks(&Machine::new(world), cpu, task) {
+        if self.inner.ticks(world, cpu, task) {
             reschedule.push(cpu);
         }
     }
@@ -131,12 +200,14 @@ impl Scheduler for Checked {
         if world.now_ns < self.watch_ns {
             return;
         }
-        self.watch_ns = world.now_ns + WAIT_MAX_NS / 2;
-        let waited =
-            |since: &Option<u64>| since.is_some_and(|since| world.now_ns - since >= WAIT_MAX_NS);
-        if let Some(task) = self.waits_since_ns.iter().position(waited) {
-            let seconds = WAIT_MAX_NS / 1_000_000_000;
-            let what = format!("let {} wait for {seconds} s", self.named(task));
+        self.watch_ns = world.now_ns + self.longest_wait_ns / 2;
+        let waited = |since_ns: &Option<u64>| since_ns.map_or(0, |since| world.now_ns - since);
+        let longest_ns = self.longest_wait_ns;
+        let lost = self.waits_since_ns.iter().map(waited).enumerate();
+        if let Some((task, ns)) = lost.max_by_key(|&(_, ns)| ns).filter(|&(_, ns)| ns >= longest_ns)
+        {
+            let ms = ns / 1_000_000;
+            let what = format!("let {} wait for {ms} ms", self.named(task));
             self.refuse(world, &what);
         }
     }

@@ -14,6 +14,7 @@ use scx_host::{
 use crate::config::{KernelMode, SensorSet};
 use crate::error::SimError;
 use crate::outcome::SpecializationCounts;
+use crate::sched::custom::longest_wait_ns;
 use crate::sched::scx_kinds::{self, Kinds};
 use crate::sched::scx_sense::{self, Sense};
 use crate::sched::{Charged, Decided, Pick, Placed, Scheduler, Wake};
@@ -92,6 +93,7 @@ impl Scx {
         let refused = |error: LoadError| SimError::Machine(error.to_string());
         set.map_err(|error| refused(error.into()))?;
         let mut host = Host::load(&object, topology(world), Faults::default()).map_err(refused)?;
+        host.shorten_watchdog(longest_wait_ns(world));
         host.attach().map_err(refused)?;
         Ok(Self::over(world, workload, host))
     }

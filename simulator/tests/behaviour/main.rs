@@ -6,6 +6,7 @@ mod cache;
 mod clocks;
 mod closed_forms;
 mod core_scheduling;
+mod custom;
 mod even;
 mod locks;
 mod machauer;

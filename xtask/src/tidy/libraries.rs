@@ -17,8 +17,10 @@ const REFUSED: [(&str, &str); 9] = [
 
 /// The task runtime is loaded into programs without a command of ours: these files are its edge,
 /// where the runtime reads the machine and the environment, and writes reports. The files that
-/// print for the commands of developers are an edge too.
-const EDGES: [&str; 12] = [
+/// print for the commands of developers are an edge too, and the one that has clang compile a
+/// source, which takes files.
+const EDGES: [&str; 13] = [
+    "scx-host/src/compile.rs",
     "tasks/commands/src/progress.rs",
     "tasks/commands/src/steps.rs",
     "tasks/commands/src/whole_file.rs",
