@@ -142,6 +142,9 @@ find_missing_for_test() {
     has trace-cmd || lack trace-cmd
     has qemu-system-x86_64 || lack qemu-system-x86
     has xz || lack xz-utils
+    has parallel || lack parallel
+    has sbatch || lack slurm-wlm
+    has munged || lack munge
     has stress-ng || lack stress-ng
     [ -x /usr/lib/qemu/virtiofsd ] || [ -x /usr/libexec/virtiofsd ] || lack "$(virtiofsd_package)"
     python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv

@@ -6,7 +6,6 @@ use anyhow::Result;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use report::{Mix, Setup};
-use scenarios::Scenario;
 
 use crate::compare::{Choice, Plan, Work, with_jobs};
 use crate::run_options::{RunOptions, SCHEDULERS, seed};
@@ -156,11 +155,9 @@ impl Planned {
         options.set.refuse(replay::GROUP, "only `compare --trace` replays a recording")?;
         options.set.refuse(results::GROUP, "only `compare` writes that")?;
         let plan = |seed| {
-            let file = format!("mix {seed}");
-            let scenario = Scenario::parse(&scenarios::mix(seed), &file)?;
-            let work = Work::Scenario(Box::new(scenario));
+            let work = Work::mix(seed)?;
             let choice = Choice { schedulers, backgrounds: &[], programs: &[], replicates };
-            let plan = Plan::new(&work, &file, options, &choice)?;
+            let plan = Plan::new(&work, &format!("mix {seed}"), options, &choice)?;
             Ok(PlannedMix { seed, work, plan })
         };
         Ok(Self(drawn.seeds().map(plan).collect::<Result<_>>()?))

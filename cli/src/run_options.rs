@@ -1,6 +1,5 @@
 //! Options of every simulated run.
 
-use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -41,11 +40,6 @@ pub struct RunOptions {
     /// Repeats a run exactly; replicate i uses seed + i
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = seed)]
     pub seed: u64,
-
-    /// Folder of headers for --scheduler scx:FILE.bpf.c, as the one of <scx/common.bpf.h>; may be
-    /// given several times
-    #[arg(long, value_name = "FOLDER")]
-    pub include: Vec<PathBuf>,
 
     #[command(flatten)]
     pub set: Settings,
@@ -202,7 +196,8 @@ impl RunOptions {
         if let Some(custom) = custom {
             return Ok(Some(Scheduler::Custom(custom.clone())));
         }
-        let source = scx_source::compiled(name, &self.include).context("--scheduler")?;
+        let source =
+            scx_source::compiled(name, &self.set.simulation.include).context("--scheduler")?;
         Ok(source.map(Scheduler::ScxSource))
     }
 

@@ -80,7 +80,7 @@ fn compile(named: &Named<'_>, include: &[PathBuf]) -> Result<ScxSource> {
     // A sentence for a file that is not there, or that cannot be read.
     std::fs::File::open(path)?;
     for folder in include {
-        ensure!(folder.is_dir(), "--include: {} is no folder", folder.display());
+        ensure!(folder.is_dir(), "--set include: {} is no folder", folder.display());
     }
     let folder = tempfile::tempdir()?;
     let mut object = scx_host::compile(path, include, folder.path())?;

@@ -30,7 +30,8 @@ Examples:
 
 A grid is a file:
   schema = 1
-  compare = \"half-load\"               # the arguments of evenkeel compare: work and settings
+  compare = \"half-load\"               # the arguments of evenkeel compare: work and settings;
+                                      # or `mixes = 500`: random mixes, an axis of their own
   schedulers = [\"cfs\", \"even\"]
   replicates = 3                      # seeds of each point
   axis = [

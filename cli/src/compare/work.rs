@@ -20,6 +20,12 @@ pub enum Work {
 }
 
 impl Work {
+    /// The random program mix of a seed.
+    pub fn mix(seed: u64) -> Result<Self> {
+        let scenario = Scenario::parse(&scenarios::mix(seed), &format!("mix {seed}"))?;
+        Ok(Self::Scenario(Box::new(scenario)))
+    }
+
     /// Reads the scenario or the recording.
     pub fn read(
         scenario: Option<&str>,

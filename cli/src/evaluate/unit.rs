@@ -179,11 +179,11 @@ impl Flags {
             let said = renamed.unwrap_or_else(|| crate::mistake::mistake(&error));
             anyhow::anyhow!("{}", said.trim_end_matches(" (--help says more)"))
         })?;
-        flags.run.set.refuse(results::GROUP, "a study has its own results")?;
-        ensure!(flags.run.sensors.len() == 1, "name one sensor set; a variant is for another");
+        flags.run.set.refuse(results::GROUP, "the results of a study or grid are its own")?;
+        ensure!(flags.run.sensors.len() == 1, "name one sensor set");
         let has_work = flags.scenario.is_some() || flags.trace.is_some();
         let is_mixes = matches!(source, Source::Mixes);
-        ensure!(!is_mixes || !has_work, "the flags of a variant name a work");
+        ensure!(!is_mixes || !has_work, "the added flags name a work");
         ensure!(is_mixes || has_work, "`compare` names neither a scenario nor --trace");
         flags.seen_from(folder);
         Ok(flags)
@@ -203,7 +203,10 @@ impl Flags {
     fn seen_from(&mut self, folder: &Path) {
         let is_file = |name: &str| name.contains('/') || name.ends_with(".toml");
         let Self { trace, run, .. } = &mut *self;
-        let paths = trace.iter_mut().chain(&mut run.set.replay.marks).chain(&mut run.include);
+        let paths = trace
+            .iter_mut()
+            .chain(&mut run.set.replay.marks)
+            .chain(&mut run.set.simulation.include);
         for path in paths {
             *path = folder.join(&*path);
         }

@@ -1,5 +1,7 @@
 //! Settings of the simulated machine and of its schedulers.
 
+use std::path::PathBuf;
+
 use clap::{ArgAction, Args, ValueEnum};
 
 /// Two compute-bound threads of a core get 1.25 times the throughput of one; our choice.
@@ -57,6 +59,11 @@ pub struct Simulation {
     /// [default: floor for even, as in its source, else least]
     #[arg(long, value_enum)]
     pub newcomers: Option<Newcomers>,
+
+    /// Folder of headers for scx:FILE.bpf.c, as the one of <scx/common.bpf.h>; may be set several
+    /// times
+    #[arg(long, value_name = "FOLDER")]
+    pub include: Vec<PathBuf>,
 
     /// No cost of context switches, traps and migrations
     #[arg(long, default_value_t = false, action = ArgAction::Set, value_name = "BOOL")]

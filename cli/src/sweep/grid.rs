@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::{files, scx_source};
@@ -18,7 +18,8 @@ const STEPS: std::ops::RangeInclusive<u32> = 2..=1_000_000;
 #[serde(deny_unknown_fields)]
 struct File {
     schema: u32,
-    compare: String,
+    compare: Option<String>,
+    mixes: Option<u32>,
     schedulers: Vec<String>,
     replicates: Option<u32>,
     #[serde(default)]
@@ -42,10 +43,23 @@ pub struct Axis {
     pub values: Vec<f64>,
 }
 
+/// What a grid varies.
+#[derive(Debug)]
+pub enum Of {
+    /// A work, as the arguments of `evenkeel compare` name it.
+    Compare(String),
+    /// Random program mixes; the first axis is their seeds.
+    Mixes,
+}
+
+/// The name of the axis of mixes.
+const MIX: &str = "mix";
+const MIXES: std::ops::RangeInclusive<u32> = 1..=10_000;
+
 /// A grid.
 #[derive(Debug)]
 pub struct Grid {
-    pub compare: String,
+    pub of: Of,
     pub schedulers: Vec<String>,
     pub replicates: Option<u32>,
     pub axes: Vec<Axis>,
@@ -69,14 +83,25 @@ impl Grid {
         ensure!(!file.schedulers.is_empty(), "`schedulers`: name at least one");
         let counts = file.replicates.is_none_or(|count| (1..=10_000).contains(&count));
         ensure!(counts, "`replicates`: expected 1 to 10000");
-        let axes: Vec<Axis> = file.axis.into_iter().map(Axis::new).collect::<Result<_>>()?;
+        let mut axes: Vec<Axis> = file.axis.into_iter().map(Axis::new).collect::<Result<_>>()?;
+        let of = match (file.compare, file.mixes) {
+            (Some(arguments), None) => Of::Compare(arguments),
+            (None, Some(mixes)) => {
+                ensure!(MIXES.contains(&mixes), "`mixes`: expected 1 to {}", MIXES.end());
+                let seeds = (0..mixes).map(|index| scenarios::development_seed(index) as f64);
+                axes.insert(0, Axis { set: MIX.to_owned(), values: seeds.collect() });
+                Of::Mixes
+            }
+            _ => bail!("name one of `compare` and `mixes`"),
+        };
         for (index, axis) in axes.iter().enumerate() {
             let is_new = axes[..index].iter().all(|other| other.set != axis.set);
             ensure!(is_new, "`axis`: {:?} is named twice", axis.set);
         }
-        let digest = digest(text, &files_of(&file.compare, &file.schedulers, &folder));
+        let arguments = if let Of::Compare(arguments) = &of { arguments } else { "" };
+        let digest = digest(text, &files_of(arguments, &file.schedulers, &folder));
         let grid = Self {
-            compare: file.compare,
+            of,
             schedulers: file.schedulers,
             replicates: file.replicates,
             axes,

@@ -1,9 +1,9 @@
 //! A point of a grid: one comparison of a scheduler's runs with their control.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use report::Run;
 
-use super::grid::Grid;
+use super::grid::{Axis, Grid, Of};
 use super::table::Row;
 use crate::compare::{Choice, Plan, Work};
 use crate::evaluate::{Flags, Source};
@@ -23,11 +23,22 @@ pub const FIGURES: [&str; 7] = [
 /// The work of a point, and its runs.
 pub fn plan(grid: &Grid, point: usize) -> Result<(Work, Plan)> {
     let (values, scheduler) = grid.at(point);
-    let sets: Vec<String> = (grid.axes.iter().zip(values))
-        .map(|(axis, value)| format!("--set {}={value}", axis.set))
-        .collect();
-    let flags = Flags::new(Source::Compare(&grid.compare), &sets.join(" "), &grid.folder)?;
-    let work = flags.work()?;
+    let set = |(axis, value): (&Axis, f64)| format!("--set {}={value}", axis.set);
+    let sets = |values: &[f64]| -> String {
+        let axes = &grid.axes[grid.axes.len() - values.len()..];
+        axes.iter().zip(values.iter().copied()).map(set).collect::<Vec<_>>().join(" ")
+    };
+    let (work, flags) = match (&grid.of, values.as_slice()) {
+        (Of::Mixes, [seed, others @ ..]) => {
+            let flags = Flags::new(Source::Mixes, &sets(others), &grid.folder)?;
+            (Work::mix(*seed as u64)?, flags)
+        }
+        (Of::Mixes, []) => bail!("a grid of mixes has their axis"),
+        (Of::Compare(arguments), values) => {
+            let flags = Flags::new(Source::Compare(arguments), &sets(values), &grid.folder)?;
+            (flags.work()?, flags)
+        }
+    };
     let schedulers = [scx_source::seen_from(scheduler, &grid.folder)];
     let choice = Choice {
         schedulers: &schedulers,

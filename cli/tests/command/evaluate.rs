@@ -226,7 +226,8 @@ fn mistakes_in_a_study_are_refused_before_anything_runs() {
     refused("--set deaf-cpus=250", "light512", "half, a core without sensors: ");
     let renamed = "half, a core without sensors: `--deaf-cpus 250` is now `--set deaf-cpus=250`\n";
     refused("--set deaf-cpus=250", "--deaf-cpus 250", renamed);
-    let own = "half, a core without sensors: --set shown: a study has its own results\n";
+    let own =
+        "half, a core without sensors: --set shown: the results of a study or grid are its own\n";
     refused("--set deaf-cpus=250", "--set shown=0..1", own);
     refused("allowance = 100", "allowance = 0.5", "variant \"names only\": `allowance`");
     refused("works = [\"half\"]", "works = [\"hal\"]", "variant \"names only\": there is no work");

@@ -110,6 +110,58 @@ fn a_shard_that_is_killed_leaves_no_part_and_runs_again() {
     folder.succeed(&["sweep", "merge", "parts", "-o", "table.csv"]);
 }
 
+#[test]
+fn random_mixes_are_an_axis_with_the_figures_of_the_verb_mixes() {
+    let folder = Folder::new();
+    folder.write(
+        "grid.toml",
+        "schema = 1\nmixes = 3\nschedulers = [\"fair\", \"even\"]\nreplicates = 1\n\
+         axis = [{ set = \"smt-share\", values = [600, 625] }]\n",
+    );
+    for shard in ["1/2", "2/2"] {
+        folder.succeed(&["sweep", "grid.toml", "-o", "parts", "--shard", shard]);
+    }
+    folder.succeed(&["sweep", "merge", "parts", "-o", "table.csv"]);
+    let table = folder.read("table.csv");
+    let of = |row: &[&str]| {
+        let lines = table.lines().map(|line| line.split(',').collect::<Vec<_>>());
+        let mut slowdowns = lines.filter(|words| words[1..5] == *row).map(|words| words[6].parse());
+        slowdowns.next().unwrap().unwrap()
+    };
+    let mixes = ["mixes", "--mixes", "3", "--replicates", "1", "--scheduler", "fair,even"];
+    let json = folder.succeed(&[&mixes[..], &["--json", "-"]].concat());
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    for mix in json["mixes"].as_array().unwrap() {
+        let seed = mix["seed"].to_string();
+        for run in mix["runs"].as_array().unwrap() {
+            let scheduler = run["scheduler"].as_str().unwrap();
+            let background = run["background"].as_str().unwrap();
+            let ours: f64 = of(&[&seed, "625", scheduler, background]);
+            let theirs = run["isolation_slowdown_pct"].as_f64().unwrap();
+            assert!((ours - theirs).abs() < 1e-3, "{seed} {scheduler}: {ours} {theirs}");
+        }
+    }
+    folder.write("grid.toml", "schema = 1\nschedulers = [\"fair\"]\n");
+    let stderr = folder.run(&["sweep", "grid.toml", "-o", "parts"]).stderr;
+    assert!(stderr.contains("name one of `compare` and `mixes`"), "{stderr}");
+}
+
+#[test]
+fn a_full_disk_is_told_and_leaves_no_part() {
+    let folder = grid();
+    // A limit of one block stands for a file system that is full; ignored, the signal is an error.
+    let full = "trap '' XFSZ; ulimit -f 1; exec \"$0\" sweep grid.toml -o parts";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", full, env!("CARGO_BIN_EXE_evenkeel")]).current_dir(folder.path(""));
+    let output = shell.output().unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{stderr}");
+    assert!(stderr.contains("parts/part-00001-of-00001.parquet"), "{stderr}");
+    assert!(stderr.contains("File too large"), "{stderr}");
+    assert_eq!(parts(&folder, "parts/"), Vec::<String>::new());
+    folder.succeed(&["sweep", "grid.toml", "-o", "parts"]);
+}
+
 /// Two threads that take turns; one of them comes too seldom where it has fewer turns.
 const TURNS: &str = r#"
 schema = 1

@@ -10,6 +10,7 @@ mod checker;
 mod exports;
 mod install;
 mod page;
+mod sweeps;
 
 use anyhow::Result;
 use commands::steps::{self, Step, Steps};
@@ -33,6 +34,11 @@ const SHORT: &[Step] = &[
     Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
     Step { name: "exports", claim: "others read our exports as we mean them", run: exports::check },
+    Step {
+        name: "sweeps",
+        claim: "launchers run sweeps, and others read them",
+        run: sweeps::check,
+    },
     Step { name: "tasks", claim: "the checks of the task runtime pass", run: cargo::tasks },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
 ];
