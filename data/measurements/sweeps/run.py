@@ -57,9 +57,11 @@ def main():
     for work, steps, shards, _ in GRIDS:
         of = [(float(row[4]), float(row[5])) for row in rows if row[0] == work]
         least = min(one for one, _ in of)
-        shard_ms = 1000 * statistics.median(several - one for one, several in of) / (shards - 1)
+        more_s = statistics.median(several - one for one, several in of)
+        shard_ms = 1000 * more_s / (shards - 1)
         print(f"{work}: {2 * steps / least * 3600:.0f} points a core-hour at best; one process")
-        print(f"  {least:.2f} s, {shards} shards {min(several for _, several in of):.2f} s at best;")
+        several = min(several for _, several in of)
+        print(f"  {least:.2f} s, {shards} shards {several:.2f} s at best;")
         print(f"  median difference a further shard {shard_ms:.0f} ms")
 
 
