@@ -56,7 +56,7 @@ pub fn compile(source: &Source) -> Result<(), String> {
     // CO-RE attributes and sections mean nothing here.
     native.args(["-Wno-unknown-attributes", "-Wno-ignored-attributes"]);
     if *is_guarded {
-        native.args(["-fsanitize-coverage=trace-pc", "-Wimplicit-function-declaration"]);
+        native.args(["-fsanitize-coverage=trace-pc,no-prune", "-Wimplicit-function-declaration"]);
     }
     native.arg("-c").arg(file).arg("-o").arg(at(".o"));
     let warnings = run(native)?;

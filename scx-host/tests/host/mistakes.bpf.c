@@ -25,6 +25,7 @@ enum mistake {
 	CALLS_ITSELF_FOR_EVER,
 	NEVER_ENDS_IN_A_TIMER,
 	RELEASES_WHAT_IT_HAS_NOT,
+	DOES_NOTHING_FOR_EVER,
 };
 
 const volatile u32 mistake;
@@ -115,6 +116,9 @@ void BPF_PROG(mistakes_enqueue, struct task_struct *p, u64 flags)
 	case NEVER_ENDS:
 		never_ends(0, 0, 0);
 		break;
+	case DOES_NOTHING_FOR_EVER:
+		for (;;)
+			barrier();
 	case READS_NULL:
 		enqueued += *(volatile int *)&nothing->pid;
 		break;

@@ -51,6 +51,7 @@ fn each_mistake_ends_the_scheduler_with_the_kernels_words() {
         (12, ExitKind::Error, "ops.enqueue() used an address where nothing is; "),
         (13, ExitKind::Error, "ops.enqueue() used an address where nothing is; "),
         (14, ExitKind::Error, "the callback of a timer took 10,000,000 branches "),
+        (16, ExitKind::Error, "ops.enqueue() took 10,000,000 branches and did not return; "),
         (15, ExitKind::Error, "releases an object that the scheduler does not hold"),
     ];
     for (mistake, kind, message) in expected {
