@@ -55,7 +55,7 @@ pub struct Args {
     /// even-without-PART (matching, placing, swaps, repayment, forced-switch-out), and scx:NAME,
     /// the kernel scheduler's own source (fair, fair-relative, fair-isolation, even,
     /// specialize, fair-specialize); scx:FILE.bpf.c is a sched_ext scheduler of yours, and
-    /// scx:FILE.bpf.c:NAME=NUMBER the same with a constant set
+    /// scx:FILE.bpf.c:NAME=NUMBER:… the same with constants set
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = SCHEDULERS,
         help_heading = "Simulation")]
     scheduler: Vec<String>,

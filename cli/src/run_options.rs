@@ -100,7 +100,7 @@ pub const TO_COMPARE_WITH: [&str; 4] =
 pub const AVOIDING: [&str; 3] = ["core-scheduling", "specialize", "fair-specialize"];
 
 /// The kernel scheduler's own source, run by the simulator.
-const FROM_THE_KERNEL: [&str; 6] = [
+pub const FROM_THE_KERNEL: [&str; 6] = [
     "scx:fair",
     "scx:fair-relative",
     "scx:fair-isolation",

@@ -7,6 +7,8 @@ use std::sync::Mutex;
 use anyhow::{Context, Result, bail, ensure};
 use simulator::ScxSource;
 
+use crate::run_options::FROM_THE_KERNEL;
+
 /// A scheduler's file and the constants to set: `scx:FILE.bpf.c:NAME=VALUE:…`.
 #[derive(Debug, PartialEq, Eq)]
 struct Named<'a> {
@@ -63,7 +65,8 @@ pub fn compiled(name: &str, include: &[PathBuf]) -> Result<Option<ScxSource>> {
         return Ok(Some(source.clone()));
     }
     let source = compile(&named, include).context(named.file.to_owned())?;
-    let twin = known.values().any(|other| other.name() == source.name());
+    let is_ours = FROM_THE_KERNEL.contains(&source.name());
+    let twin = is_ours || known.values().any(|other| other.name() == source.name());
     ensure!(
         !twin,
         "{}: another scheduler is named {:?} too; give its operations another `.name`",

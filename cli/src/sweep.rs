@@ -110,8 +110,9 @@ fn shard(args: &Run) -> Result<()> {
         ensure!(found == origin, "{name}: it is of another grid or version; name another folder");
         return terminal::print(&format!("{name} is there already and is kept\n"));
     }
-    // Whatever is wrong with the work is wrong with its first point, before hours of others.
-    point::plan(&grid, 0)?;
+    // Whatever is wrong with the work or with a scheduler is wrong with the first point of each
+    // scheduler, before hours of others.
+    (0..grid.schedulers.len()).try_for_each(|at| point::plan(&grid, at).map(drop))?;
     let points: Vec<usize> = (0..grid.points()).filter(|&at| args.shard.has(at as u64)).collect();
     let bar = terminal::progress(points.len() as u64, "points");
     let rows: Vec<Vec<table::Row>> = with_jobs(args.jobs, || {
@@ -147,5 +148,9 @@ fn merged(args: &Merge) -> Result<()> {
         _ => anyhow::bail!("-o: expected a name that ends with .csv or .parquet"),
     };
     files::write(&args.output, &bytes)?;
-    terminal::print(&format!("{}: {} rows\n", args.output.display(), table.rows.len()))
+    let failed = match table.rows.iter().filter(|row| row.error.is_some()).count() {
+        0 => String::new(),
+        failed => format!("; {failed} say why their point could not be simulated"),
+    };
+    terminal::print(&format!("{}: {} rows{failed}\n", args.output.display(), table.rows.len()))
 }

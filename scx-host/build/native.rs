@@ -28,7 +28,7 @@ pub struct Source<'a> {
 const C_HEADERS: [&str; 2] = ["/usr/include/x86_64-linux-gnu", "/usr/include"];
 
 /// Functions that clang calls without being asked to; the C library has them.
-const OF_CLANG: [&str; 4] = ["memcpy", "memmove", "memset", "memcmp"];
+const OF_CLANG: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
 /// Writes `NAME.so` and `NAME.bpf.o`.
 ///
@@ -72,7 +72,7 @@ pub fn compile(source: &Source) -> Result<(), String> {
     if let Some(line) = warnings.lines().find(|line| undeclared.iter().any(|it| line.contains(it)))
     {
         // Its result would be taken for an `int`.
-        return Err(line.to_owned());
+        return Err(line.replace("warning: ", "error: "));
     }
     let mut link = clang();
     // A function that the host lacks must be an error of this link, and not of a run.

@@ -14,6 +14,8 @@ typedef int s32;
 typedef long long s64;
 typedef _Bool bool;
 
+#define barrier() asm volatile("" ::: "memory")
+
 #define EFAULT 14
 #define E2BIG 7
 
@@ -28,7 +30,7 @@ __attribute__((visibility("default"))) u8 scx_host_anchor;
 /* The kernel's verifier bounds a program; natively a limit of branches does. */
 #define BRANCHES_MAX 10000000
 
-enum left { RETURNED, ENDLESS, BAD_ADDRESS };
+enum left { RETURNED, ENDLESS, BAD_ADDRESS, DIVIDED_BY_ZERO };
 
 /* A program of the scheduler that runs. */
 struct entry {
@@ -61,11 +63,17 @@ u32 scx_host_enter(u64 (*program)(u64, u64, u64), u64 a, u64 b, u64 c, u64 *retu
 	return why;
 }
 
-/* A signal handler calls this for a bad address; it returns if no program is running. */
-void scx_host_bad_address(void)
+/* Where a read of memory that may not be there goes on. */
+static void *probe[5];
+static volatile bool is_probing;
+
+/* A signal handler calls this; it returns if no program is running. */
+void scx_host_signalled(u32 is_division)
 {
+	if (is_probing && !is_division)
+		__builtin_longjmp(probe, 1);
 	if (inside)
-		leave(BAD_ADDRESS);
+		leave(is_division ? DIVIDED_BY_ZERO : BAD_ADDRESS);
 }
 
 /* Foreign schedulers are compiled with a call of this at each branch. */
@@ -436,11 +444,16 @@ void bpf_iter_num_destroy(struct number_iterator *it)
 
 s64 bpf_probe_read_kernel(void *to, u32 size, const void *from)
 {
-	if (!from) {
+	if (!from || __builtin_setjmp(probe)) {
+		is_probing = 0;
 		__builtin_memset(to, 0, size);
 		return -EFAULT;
 	}
+	is_probing = 1;
+	barrier();
 	__builtin_memcpy(to, from, size);
+	barrier();
+	is_probing = 0;
 	return 0;
 }
 
@@ -450,15 +463,20 @@ s64 bpf_probe_read_kernel_str(char *to, u32 size, const char *from)
 
 	if (size == 0)
 		return 0;
-	if (!from) {
+	if (!from || __builtin_setjmp(probe)) {
+		is_probing = 0;
 		*to = 0;
 		return -EFAULT;
 	}
+	is_probing = 1;
+	barrier();
 	while (length + 1 < size && from[length]) {
 		to[length] = from[length];
 		length++;
 	}
 	to[length] = 0;
+	barrier();
+	is_probing = 0;
 	return length + 1;
 }
 

@@ -58,6 +58,10 @@ pub(crate) const SCHED_IDLE: u64 = 5;
 pub(crate) const WEIGHT_IDLE: u64 = 1;
 pub(crate) const NO_TASK: usize = usize::MAX;
 
+/// Messages that an instance keeps, the first ones, and objects that a scheduler may hold.
+pub(crate) const PRINTED_MAX: usize = 10_000;
+pub(crate) const OBJECTS_MAX: usize = 100_000;
+
 pub(crate) const ENOENT: i64 = -2;
 pub(crate) const EBUSY: i64 = -16;
 pub(crate) const EEXIST: i64 = -17;

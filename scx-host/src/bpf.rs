@@ -106,9 +106,10 @@ pub(crate) extern "C" fn bpf_map_peek_elem(instance: Instance, map: Map, to: *mu
 }
 
 /// # Safety
-/// `to` has room for a value of the map.
+/// `to` is null or has room for a value of the map.
 unsafe fn next(instance: Instance, map: Map, to: *mut u8, take: bool) -> i64 {
     with(instance, |state| match state.maps.next(number(map), take) {
+        _ if to.is_null() => abi::EINVAL,
         Ok(value) => {
             // SAFETY: this function's contract; values have the map's size.
             unsafe { to.copy_from_nonoverlapping(value.as_ptr(), value.len()) };
@@ -277,7 +278,7 @@ fn refuse(state: &mut State, what: &str) {
 
 pub(crate) extern "C" fn scx_host_object_new(instance: Instance, bytes: u64) -> *mut u8 {
     with(instance, |state| {
-        if state.chance.has_no_memory() {
+        if state.chance.has_no_memory() || state.objects.held() >= abi::OBJECTS_MAX {
             return std::ptr::null_mut();
         }
         state.objects.add(bytes as usize)

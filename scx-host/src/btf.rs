@@ -117,6 +117,11 @@ impl Btf {
         }
     }
 
+    /// The names of all structures.
+    pub fn structures(&self) -> impl Iterator<Item = &str> {
+        self.structures.keys().map(String::as_str)
+    }
+
     /// The structure of that name.
     #[must_use]
     pub fn structure(&self, name: &str) -> Option<Id> {

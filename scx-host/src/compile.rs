@@ -43,8 +43,9 @@ pub enum CompileError {
 /// empty. Besides the host's headers it finds `kernel.h` of our own scheduler, and what is in the
 /// folders of `include`, which come first.
 ///
-/// A program of such a scheduler that does not end, or that uses a bad address, ends the scheduler
-/// and not the process; for the latter the process gets a handler of SIGSEGV and SIGBUS.
+/// A program of such a scheduler that does not end, uses a bad address or divides by zero ends the
+/// scheduler and not the process, which gets a handler of SIGSEGV, SIGBUS and SIGFPE for that. A
+/// bad address that a program passes to one of the host's functions still ends the process.
 ///
 /// # Errors
 /// [`CompileError`].

@@ -2,7 +2,7 @@
 //!
 //! A kernel's verifier refuses a program that may not end or that reads where nothing is. Here
 //! nothing refuses it: a foreign scheduler is compiled with a count of its branches, and a handler
-//! of SIGSEGV and SIGBUS catches its bad addresses. Both leave the program by a jump to
+//! of signals catches its bad addresses and divisions by zero. Both leave the program by a jump to
 //! `scx_host_enter` in `native/functions.c`, past frames of the scheduler's own C code alone.
 
 use std::cell::Cell;
@@ -17,6 +17,7 @@ use crate::ops::Program;
 pub(crate) enum Left {
     Endless,
     BadAddress,
+    DividedByZero,
 }
 
 impl Left {
@@ -31,35 +32,38 @@ impl Left {
                 "used an address where nothing is; a kernel's verifier refuses a pointer that was \
                  not compared with null, and lets a program read 0 through others"
             }
+            Self::DividedByZero => {
+                "divided by zero, whose result is 0 in BPF; the host has none: ask before dividing"
+            }
         }
     }
 }
 
 type Enter = unsafe extern "C" fn(Program, u64, u64, u64, *mut u64) -> u32;
-type BadAddress = unsafe extern "C" fn();
+type Signalled = unsafe extern "C" fn(u32);
 
 /// The functions of a loaded copy that programs are run by.
 #[derive(Clone, Copy)]
 pub(crate) struct Guard {
     enter: Enter,
-    bad_address: BadAddress,
+    signalled: Signalled,
 }
 
 thread_local! {
-    /// `scx_host_bad_address` of the copy whose program runs on this thread.
-    static RUNNING: Cell<Option<BadAddress>> = const { Cell::new(None) };
+    /// `scx_host_signalled` of the copy whose program runs on this thread.
+    static RUNNING: Cell<Option<Signalled>> = const { Cell::new(None) };
 }
 
 impl Guard {
     /// # Safety
-    /// The addresses are those of `scx_host_enter` and `scx_host_bad_address` of a loaded image,
+    /// The addresses are those of `scx_host_enter` and `scx_host_signalled` of a loaded image,
     /// which stays loaded as long as the guard is used.
-    pub(crate) unsafe fn new(enter: *mut u8, bad_address: *mut u8) -> Self {
+    pub(crate) unsafe fn new(enter: *mut u8, signalled: *mut u8) -> Self {
         // SAFETY: by this function's contract these are functions of the declared types.
         unsafe {
             Self {
                 enter: std::mem::transmute::<*mut u8, Enter>(enter),
-                bad_address: std::mem::transmute::<*mut u8, BadAddress>(bad_address),
+                signalled: std::mem::transmute::<*mut u8, Signalled>(signalled),
             }
         }
     }
@@ -71,7 +75,7 @@ impl Guard {
     pub(crate) unsafe fn run(self, program: Program, arguments: [u64; 3]) -> Result<u64, Left> {
         let [a, b, c] = arguments;
         let mut returned = 0;
-        let outer = RUNNING.replace(Some(self.bad_address));
+        let outer = RUNNING.replace(Some(self.signalled));
         // SAFETY: by this function's contract; arguments that a program does not take are in
         // registers that it ignores (System V ABI of x86-64).
         let left = unsafe { (self.enter)(program, a, b, c, &raw mut returned) };
@@ -79,17 +83,18 @@ impl Guard {
         match left {
             0 => Ok(returned),
             1 => Err(Left::Endless),
-            _ => Err(Left::BadAddress),
+            2 => Err(Left::BadAddress),
+            _ => Err(Left::DividedByZero),
         }
     }
 }
 
-const SIGNALS: [i32; 2] = [libc::SIGSEGV, libc::SIGBUS];
+const SIGNALS: [i32; 3] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE];
 /// The handlers that were there before.
-static BEFORE: OnceLock<[libc::sigaction; 2]> = OnceLock::new();
+static BEFORE: OnceLock<[libc::sigaction; 3]> = OnceLock::new();
 
-/// Catches bad addresses of scheduler programs from now on, in this process.
-pub(crate) fn catch_bad_addresses() {
+/// Catches bad addresses and divisions by zero of scheduler programs from now on, in this process.
+pub(crate) fn catch_signals() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let before = SIGNALS.map(|signal| {
@@ -102,7 +107,7 @@ pub(crate) fn catch_bad_addresses() {
         let _ = BEFORE.set(before);
         // SAFETY: zeroed memory is a valid `sigaction`.
         let mut action: libc::sigaction = unsafe { MaybeUninit::zeroed().assume_init() };
-        action.sa_sigaction = on_bad_address as *const () as usize;
+        action.sa_sigaction = on_signal as *const () as usize;
         // A jump leaves the handler: the signal must not stay blocked. Threads of Rust's standard
         // library have the alternate stack, which a scheduler that overran its own stack needs.
         action.sa_flags = libc::SA_SIGINFO | libc::SA_NODEFER | libc::SA_ONSTACK;
@@ -115,12 +120,12 @@ pub(crate) fn catch_bad_addresses() {
 }
 
 /// Leaves the program that runs on this thread; else the handler before this one goes on.
-extern "C" fn on_bad_address(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
-    if let Some(bad_address) = RUNNING.get() {
+extern "C" fn on_signal(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    if let Some(signalled) = RUNNING.get() {
         // SAFETY: `Guard::run` has set this while a program of that image runs on this thread. It
         // jumps only if the fault was in the scheduler's code, which is between
         // `scx_host_enter` and the host: no frame of Rust is skipped.
-        unsafe { bad_address() };
+        unsafe { signalled(u32::from(signal == libc::SIGFPE)) };
     }
     let place = SIGNALS.iter().position(|&other| other == signal).unwrap_or(0);
     let Some(before) = BEFORE.get().map(|before| before[place]) else { return };

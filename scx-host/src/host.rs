@@ -144,11 +144,11 @@ impl Host {
             map_addresses.push(at as u64);
         }
         let ops = Ops::new(object, &image)?;
-        let [enter, bad_address] = ["scx_host_enter", "scx_host_bad_address"].map(symbol);
+        let [enter, signalled] = ["scx_host_enter", "scx_host_signalled"].map(symbol);
         // SAFETY: native/functions.c defines both, and the host keeps the image as long as itself.
-        let guard = unsafe { Guard::new(image.at(enter?), image.at(bad_address?)) };
+        let guard = unsafe { Guard::new(image.at(enter?), image.at(signalled?)) };
         if object.is_guarded {
-            guard::catch_bad_addresses();
+            guard::catch_signals();
         }
         let instance = image.at(symbol("scx_host_instance")?).cast();
         let keeps = ops.flags & abi::OPS_KEEP_BUILTIN_IDLE != 0;

@@ -509,5 +509,9 @@ extern "C" fn scx_bpf_dump_bstr(i: Instance, text: *const u8, values: *const u64
 
 extern "C" fn scx_host_print(i: Instance, text: *const u8, values: *const u64, bytes: u32) {
     let message = message(text, values, bytes);
-    with(i, |state| state.printed.push(message));
+    with(i, |state| {
+        if state.printed.len() < abi::PRINTED_MAX {
+            state.printed.push(message);
+        }
+    });
 }

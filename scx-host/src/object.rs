@@ -28,6 +28,12 @@ pub enum ObjectError {
     /// The object lacks a symbol or field that its loader or the host needs.
     #[error("the object has no {0}")]
     Missing(String),
+    /// A structure by another name, which libbpf would relocate.
+    #[error(
+        "struct {0} is a flavour of another structure (CO-RE), which the host does not relocate: \
+         declare its fields in the structure itself"
+    )]
+    Flavour(String),
     /// A number that its place cannot hold.
     #[error("{name} is a number of {bits} bits, which cannot be {value}")]
     Number {
@@ -101,6 +107,9 @@ impl Object {
             is_guarded: false,
         };
         object.operations()?;
+        if let Some(name) = object.btf.structures().find(|name| name.contains("___")) {
+            return Err(ObjectError::Flavour(name.to_owned()));
+        }
         object.agree_on_constants()?;
         Ok(object)
     }

@@ -10,6 +10,10 @@ use crate::memory::Block;
 pub(crate) struct Objects(BTreeMap<usize, (Block, u64)>);
 
 impl Objects {
+    pub(crate) fn held(&self) -> usize {
+        self.0.len()
+    }
+
     pub(crate) fn add(&mut self, bytes: usize) -> *mut u8 {
         let block = Block::zeroed(bytes);
         let address = block.address();

@@ -42,9 +42,13 @@ impl Host {
     pub fn wake(&mut self, task: usize, waker: Waker) -> usize {
         let (cpu, was_asked) = self.select(task, waker);
         self.state().tasks[task].cpu = cpu;
-        // A new task is no wake-up (`wake_up_new_task`, ENQUEUE_INITIAL).
-        let flags = if waker.is_fork { 0 } else { abi::ENQ_WAKEUP };
-        let flags = if was_asked { flags | abi::ENQ_CPU_SELECTED } else { flags };
+        // A new task is no wake-up, and is not said to have got its CPU by being asked
+        // (`wake_up_new_task`, ENQUEUE_INITIAL).
+        let flags = match (waker.is_fork, was_asked) {
+            (true, _) => 0,
+            (false, true) => abi::ENQ_WAKEUP | abi::ENQ_CPU_SELECTED,
+            (false, false) => abi::ENQ_WAKEUP,
+        };
         self.enqueue_task(task, flags, waker.cpu, false);
         self.settle();
         let mut state = self.state();

@@ -1,7 +1,7 @@
 //! Timers of a scheduler (`bpf_timer`, kernel/bpf/helpers.c, Linux 7.0).
 
 use crate::abi::{EBUSY, EINVAL};
-use crate::ops::Program;
+use crate::ops::{Op, Program};
 use crate::state::State;
 
 /// A timer in a map's value.
@@ -16,6 +16,9 @@ pub(crate) struct Timer {
     pub cpu: usize,
     number: u64,
 }
+
+/// How long the callback of a timer takes at least.
+const CALLBACK_NS: u64 = 1000;
 
 impl State {
     fn timer(&mut self, address: u64) -> Option<&mut Timer> {
@@ -43,12 +46,16 @@ impl State {
     pub(crate) fn start_timer(&mut self, address: u64, ns: u64, absolute: bool) -> i64 {
         let (cpu, now_ns) = (self.this_cpu(), self.now_ns);
         let late_ns = self.chance.lateness_ns();
+        // A callback that starts its timer for now takes some time: else none would pass here.
+        let is_callback = self.context().is_some_and(|context| context.op == Op::Timer);
+        let first_ns = if is_callback { now_ns + CALLBACK_NS } else { 0 };
         let Some(timer) = self.timer(address) else { return EINVAL };
         if timer.callback.is_none() {
             return EINVAL;
         }
         let start_ns = if absolute { 0 } else { now_ns };
-        timer.due_ns = Some(start_ns.saturating_add(ns).saturating_add(late_ns));
+        let due_ns = start_ns.saturating_add(ns).max(first_ns);
+        timer.due_ns = Some(due_ns.saturating_add(late_ns));
         timer.cpu = cpu;
         0
     }

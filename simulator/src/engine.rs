@@ -27,6 +27,8 @@ use crate::timers::{NEVER, Timer};
 use crate::world::World;
 
 /// Longest wake-up latency kept apart; longer ones count as this.
+/// More choices at one time than any machine makes.
+const CHOICES_MAX: u32 = 1_000_000;
 const LATENCY_MAX_NS: u64 = 100_000_000_000;
 
 struct Engine<'a, S> {
@@ -138,7 +140,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 return Err(self.too_many_events());
             }
             self.fire(self.world.slots.timer(slot))?;
-            self.choose();
+            self.choose()?;
             if let Some(failure) = self.scheduler.failure() {
                 return Err(failure);
             }
@@ -237,10 +239,18 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    fn choose(&mut self) {
+    /// Refuses a scheduler whose choices make CPUs choose again for ever while no time passes.
+    fn choose(&mut self) -> Result<(), SimError> {
+        let mut left = CHOICES_MAX;
         while let Some(cpu) = self.reschedule.pop() {
             self.reschedule_cpu(cpu);
+            left -= 1;
+            if left == 0 {
+                let why = "CPUs choose again for ever, and no time passes".to_owned();
+                return Err(SimError::Ended { at_ns: self.world.now_ns, why });
+            }
         }
+        Ok(())
     }
 
     /// The running task's compute step is done.

@@ -8,13 +8,17 @@ const FIFO: &str = r#"
 const volatile u64 slice_ns = 20000000;
 const volatile u32 lost_pid;
 const volatile bool never_ends;
+const volatile bool kicks_for_ever;
 
 SEC("struct_ops/enqueue")
 void BPF_PROG(fifo_enqueue, struct task_struct *p, u64 flags)
 {
 	while (never_ends)
 		scx_bpf_now();
-	if (p->pid != lost_pid)
+	if (kicks_for_ever) {
+		scx_bpf_dsq_insert(p, SCX_DSQ_LOCAL, slice_ns, flags);
+		scx_bpf_kick_cpu(scx_bpf_task_cpu(p), SCX_KICK_PREEMPT);
+	} else if (p->pid != lost_pid)
 		scx_bpf_dsq_insert(p, 0, slice_ns, flags);
 }
 
@@ -106,6 +110,7 @@ fn mistakes_have_their_sentence() {
         ("scx:fifo.bpf.c:lost_pid=4294967296", no_main, "is a number of 32 bits, which cannot be"),
         ("scx:fifo.bpf.c,scx:twin.bpf.c", no_main, "another scheduler is named \"scx:fifo\" too"),
         ("scx:fifo.bpf.c:never_ends=1", "evenkeel: light512: scx:fifo:never_ends=1 with", runtime),
+        ("scx:fifo.bpf.c:kicks_for_ever=1", "evenkeel: light512: ", "CPUs choose again for ever"),
         ("scx:fifo.bpf.c:lost_pid=3", "evenkeel: light512: ", "runnable task stall: 2:"),
     ] {
         let ran = folder.run(&compare(scheduler));

@@ -2,8 +2,9 @@
 /*
  * Which parts of the kernel does the scheduler use?
  *
- * Only the fields and functions that the scheduler needs, declared here and found
- * in the running kernel by BTF: names of fields, functions and constants are
+ * Only the fields and functions that the scheduler needs, and a few that small
+ * schedulers of users need, who get this header with the evenkeel command. They are
+ * found in the running kernel by BTF: names of fields, functions and constants are
  * the kernel's (kernel/sched/ext.c, ext_idle.c and include/linux/sched/ext.h,
  * Linux 6.18 to 7.3).
  */
@@ -87,6 +88,8 @@ struct sched_ext_entity {
 	u32 flags;
 	u64 slice;
 	u64 dsq_vtime;
+	/* 100 is that of nice 0. */
+	u32 weight;
 } RELOCATED;
 
 struct task_struct {
@@ -190,8 +193,10 @@ enum scx_kick_flags {
 /* The upper half of the flags is sched_ext's own, and the same in 6.12 to 7.3. */
 #define SCX_ENQ_PREEMPT (1ULL << 32)
 #define SCX_ENQ_LAST (1ULL << 41)
+#define SCX_DSQ_GLOBAL ((1ULL << 63) | 1)
 #define SCX_DSQ_LOCAL ((1ULL << 63) | 2)
 #define SCX_DSQ_LOCAL_ON ((1ULL << 63) | (1ULL << 62))
+#define SCX_SLICE_DFL 20000000ULL
 #define SCX_OPS_KEEP_BUILTIN_IDLE (1ULL << 0)
 #define SCX_OPS_ENQ_LAST (1ULL << 1)
 
@@ -220,6 +225,9 @@ void scx_bpf_dump_bstr(char *format, unsigned long long *values, u32 bytes) __ks
 s32 scx_bpf_task_cpu(const struct task_struct *p) __ksym;
 struct task_struct *scx_bpf_cpu_curr(s32 cpu) __ksym __weak;
 u64 scx_bpf_now(void) __ksym;
+u32 scx_bpf_nr_cpu_ids(void) __ksym;
+bool scx_bpf_task_running(const struct task_struct *p) __ksym;
+void scx_bpf_error_bstr(char *format, unsigned long long *values, u32 bytes) __ksym;
 const struct cpumask *scx_bpf_get_online_cpumask(void) __ksym;
 void scx_bpf_put_cpumask(const struct cpumask *cpumask) __ksym;
 bool bpf_cpumask_test_cpu(u32 cpu, const struct cpumask *cpumask) __ksym;
@@ -322,6 +330,12 @@ static inline void set_vtime(struct task_struct *p, u64 vtime_ns)
 		scx_bpf_task_set_dsq_vtime(p, vtime_ns);
 	else
 		p->scx.dsq_vtime = vtime_ns;
+}
+
+/* Whether a time or virtual time is before another, also where they have wrapped. */
+static inline bool time_before(u64 a, u64 b)
+{
+	return (s64)(a - b) < 0;
 }
 
 /* The trampoline of a BPF program itself disables migration of the running task once. */

@@ -26,6 +26,9 @@ enum mistake {
 	NEVER_ENDS_IN_A_TIMER,
 	RELEASES_WHAT_IT_HAS_NOT,
 	DOES_NOTHING_FOR_EVER,
+	DIVIDES_BY_ZERO,
+	READS_WHERE_NOTHING_IS,
+	STARTS_ITS_TIMER_FOR_NOW,
 };
 
 const volatile u32 mistake;
@@ -46,8 +49,6 @@ struct {
 
 char _license[] SEC("license") = "Dual MIT/GPL";
 
-void scx_bpf_error_bstr(char *format, unsigned long long *values, u32 size) __ksym;
-
 void bpf_cpumask_release(struct cpumask *mask) __ksym;
 
 static __noinline u64 deeper(volatile u64 *above)
@@ -55,6 +56,13 @@ static __noinline u64 deeper(volatile u64 *above)
 	volatile u64 here[32] = {*above + 1};
 
 	return deeper(here) + here[0];
+}
+
+static int starts_its_timer_for_now(void *map, int *key, struct timer_value *value)
+{
+	enqueued++;
+	bpf_timer_start(&value->timer, 0, 0);
+	return 0;
 }
 
 static int never_ends(void *map, int *key, struct timer_value *value)
@@ -119,6 +127,13 @@ void BPF_PROG(mistakes_enqueue, struct task_struct *p, u64 flags)
 	case DOES_NOTHING_FOR_EVER:
 		for (;;)
 			barrier();
+	case DIVIDES_BY_ZERO:
+		enqueued /= *(volatile u32 *)&mistake - DIVIDES_BY_ZERO;
+		break;
+	case READS_WHERE_NOTHING_IS:
+		if (bpf_probe_read_kernel(&enqueued, 8, (void *)0x9a0) != -14 || enqueued)
+			return;
+		break;
 	case READS_NULL:
 		enqueued += *(volatile int *)&nothing->pid;
 		break;
@@ -145,9 +160,11 @@ s32 BPF_PROG(mistakes_init)
 	u32 key = 0;
 	struct timer_value *value = bpf_map_lookup_elem(&timers, &key);
 
-	if (value && mistake == NEVER_ENDS_IN_A_TIMER) {
+	if (value && (mistake == NEVER_ENDS_IN_A_TIMER || mistake == STARTS_ITS_TIMER_FOR_NOW)) {
 		bpf_timer_init(&value->timer, &timers, CLOCK_MONOTONIC);
-		bpf_timer_set_callback(&value->timer, never_ends);
+		bpf_timer_set_callback(&value->timer, mistake == NEVER_ENDS_IN_A_TIMER ?
+							      never_ends :
+							      starts_its_timer_for_now);
 		bpf_timer_start(&value->timer, 1000000, 0);
 	}
 	return scx_bpf_create_dsq(QUEUE, -1);

@@ -36,6 +36,10 @@ fn machine(object: &Object, mistake: u32) -> Machine {
 fn each_mistake_ends_the_scheduler_with_the_kernels_words() {
     let object = compiled("mistakes.bpf.c", None).unwrap();
     assert_eq!(machine(&object, 0).host.exit(), None);
+    for allowed in [18, 19] {
+        // Reads where nothing is, and a timer that is due at once again and again.
+        assert_eq!(machine(&object, allowed).host.exit(), None, "{allowed}");
+    }
     let expected = [
         (1, ExitKind::Stall, "b[2] failed to run for 0."),
         (2, ExitKind::Error, "a[1] already direct-dispatched"),
@@ -52,6 +56,7 @@ fn each_mistake_ends_the_scheduler_with_the_kernels_words() {
         (13, ExitKind::Error, "ops.enqueue() used an address where nothing is; "),
         (14, ExitKind::Error, "the callback of a timer took 10,000,000 branches "),
         (16, ExitKind::Error, "ops.enqueue() took 10,000,000 branches and did not return; "),
+        (17, ExitKind::Error, "ops.enqueue() divided by zero"),
         (15, ExitKind::Error, "releases an object that the scheduler does not hold"),
     ];
     for (mistake, kind, message) in expected {
@@ -105,6 +110,10 @@ fn a_mistake_in_the_source_is_told_with_its_place() {
     let error = compiled("broken.bpf.c", Some("#include \"kernel.h\"\nint a = b;\n")).map(|_| ());
     let error = error.unwrap_err();
     assert!(error.contains("broken.bpf.c:2:9: error: use of undeclared identifier 'b'"), "{error}");
+    let flavour = "#include \"kernel.h\"\nstruct task_struct___w { u32 weight; } RELOCATED t;\n\
+        SEC(\".struct_ops.link\") struct sched_ext_ops ops = { .timeout_ms = 1 };\n";
+    let error = compiled("flavour.bpf.c", Some(flavour)).map(|_| ()).unwrap_err();
+    assert!(error.starts_with("struct task_struct___w is a flavour of another"), "{error}");
     let none = "#include \"kernel.h\"\nstruct sched_ext_ops ops;\n";
     let error = compiled("none.bpf.c", Some(none)).map(|_| ()).unwrap_err();
     assert_eq!(error, "no `struct sched_ext_ops` in section .struct_ops.link");

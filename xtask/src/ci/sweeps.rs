@@ -58,7 +58,8 @@ pub fn check() -> Result<Done> {
     let mut first = bench.script("parallel.sh", &by_parallel);
     let ended = first.stdout(Stdio::null()).stderr(Stdio::null()).status()?;
     ensure!(!ended.success(), "a shard was killed, and scripts/sweep/parallel.sh succeeded");
-    run(&mut bench.script("parallel.sh", &by_parallel))?;
+    let resumed = [&by_parallel[..], &["--resume-failed"]].concat();
+    run(&mut bench.script("parallel.sh", &resumed))?;
     bench.is_that_of_one_process("by-parallel.parquet")?;
 
     let mut cluster = slurm::Cluster::start(&bench.folder.join("slurm"))?;
