@@ -16,6 +16,7 @@ mod machine;
 mod missed;
 mod mistake;
 mod mixes;
+mod parallel;
 mod reproduce;
 mod run_options;
 mod scenario_list;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use indicatif::ProgressBar;
-use rayon::prelude::*;
 use report::{Mix, Setup};
 
 use crate::compare::{Choice, Plan, Work, with_jobs};
+use crate::parallel::in_order;
 use crate::run_options::{RunOptions, SCHEDULERS, seed};
 use crate::settings::{replay, results};
 use crate::{files, terminal};
@@ -175,8 +175,7 @@ impl Planned {
 
     /// Runs them all in parallel; of several errors the first mix's is told.
     pub fn run(&self, bar: &ProgressBar) -> Result<Vec<Mix>> {
-        let results: Vec<Result<Mix>> = self.0.par_iter().map(|mix| mix.run(bar)).collect();
-        results.into_iter().collect()
+        in_order(&self.0, |mix| mix.run(bar))
     }
 
     /// Facts that all mixes share.

@@ -127,8 +127,7 @@ fn shard(args: &Run) -> Result<()> {
     let axes = grid.axes.iter().map(|axis| axis.set.clone()).collect();
     let table = Table { axes, rows: rows.into_iter().flatten().collect() };
     files::write(&path, &table.parquet(&origin.to_string())?)?;
-    let failed = table.rows.iter().filter(|row| row.error.is_some()).count();
-    terminal::print(&said(&path, points.len(), grid.points(), failed))
+    terminal::print(&said(&path, points.len(), grid.points(), table.failed()))
 }
 
 fn said(path: &Path, points: usize, all: usize, failed: usize) -> String {
@@ -148,7 +147,7 @@ fn merged(args: &Merge) -> Result<()> {
         _ => anyhow::bail!("-o: expected a name that ends with .csv or .parquet"),
     };
     files::write(&args.output, &bytes)?;
-    let failed = match table.rows.iter().filter(|row| row.error.is_some()).count() {
+    let failed = match table.failed() {
         0 => String::new(),
         failed => format!("; {failed} say why their point could not be simulated"),
     };

@@ -75,7 +75,7 @@ CALL(void *, bpf_ringbuf_reserve, (void *map, u64 size, u64 flags), map, size, f
 CALL(void, bpf_ringbuf_submit, (void *record, u64 flags), record, flags)
 CALL(void, bpf_ringbuf_discard, (void *record, u64 flags), record, flags)
 
-/* --- For native/functions.c --- */
+/* --- For native/functions.c, and bpf_printk of headers/bpf --- */
 CALL(void *, scx_host_cache_of, (u32 cpu), cpu)
 CALL(void *, scx_host_object_new, (u64 bytes), bytes)
 CALL(void *, scx_host_object_acquire, (void *object), object)

@@ -243,8 +243,9 @@ u32 bpf_cpumask_weight(const u64 *mask)
 	return weight;
 }
 
-/* Sets of the scheduler's own have room for as many CPUs as the host's. */
-#define MASK_WORDS (8192 / 64)
+/* Sets of the scheduler's own have room for as many CPUs as the host's (src/cpus.rs). */
+#define CPUS_MAX 8192
+#define MASK_WORDS (CPUS_MAX / 64)
 
 u64 *bpf_cpumask_create(void)
 {
@@ -372,7 +373,7 @@ u32 bpf_cpumask_first_and(const u64 *a, const u64 *b)
 }
 
 /* The kernel begins after the CPU that was the last answer on this CPU. */
-static u32 last_any[8192];
+static u32 last_any[CPUS_MAX];
 
 u32 bpf_cpumask_any_and_distribute(const u64 *a, const u64 *b)
 {

@@ -24,7 +24,7 @@ pub fn evenkeel(config: &Config, topology: &Topology) -> Object {
     let placed = placed(topology);
     let mut object = Object::parse(NATIVE, BPF).expect("build.rs made it");
     let set = object.set_constant("config", &config.bytes(&placed));
-    set.and_then(|()| object.set_operation("timeout_ms", config.watchdog_ms))
+    set.and_then(|()| object.set_number("ops.timeout_ms", config.watchdog_ms.into()))
         .expect("the source has what its loader sets");
     for map in SIZED {
         let entries = interface::entries(map, &placed);

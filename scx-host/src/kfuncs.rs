@@ -298,7 +298,8 @@ unsafe extern "C" fn bpf_iter_scx_dsq_new(
 /// # Safety
 /// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn bpf_iter_scx_dsq_next(instance: Instance, it: *mut Iterator) -> u64 {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     let it = unsafe { &mut *it };
     with(instance, |state| {
         let Some(index) = it.dsq.checked_sub(1) else { return 0 };
@@ -310,7 +311,8 @@ unsafe extern "C" fn bpf_iter_scx_dsq_next(instance: Instance, it: *mut Iterator
 /// # Safety
 /// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn bpf_iter_scx_dsq_destroy(instance: Instance, it: *mut Iterator) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     let it = unsafe { &mut *it };
     with(instance, |state| {
         if let Some(index) = std::mem::take(&mut it.dsq).checked_sub(1) {
@@ -356,7 +358,8 @@ unsafe extern "C" fn scx_bpf_dsq_move(
     dsq: u64,
     flags: u64,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     move_from(instance, unsafe { &mut *it }, task, dsq, flags)
 }
 
@@ -369,14 +372,16 @@ unsafe extern "C" fn scx_bpf_dsq_move_vtime(
     dsq: u64,
     flags: u64,
 ) -> bool {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     move_from(instance, unsafe { &mut *it }, task, dsq, flags | abi::ENQ_DSQ_PRIQ)
 }
 
 /// # Safety
 /// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move_set_slice(_: Instance, it: *mut Iterator, slice: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     let it = unsafe { &mut *it };
     (it.slice, it.has_slice) = (slice, 1);
 }
@@ -384,7 +389,8 @@ unsafe extern "C" fn scx_bpf_dsq_move_set_slice(_: Instance, it: *mut Iterator, 
 /// # Safety
 /// `bpf_iter_scx_dsq_new` has initialized the iterator, which nothing else uses during the call.
 unsafe extern "C" fn scx_bpf_dsq_move_set_vtime(_: Instance, it: *mut Iterator, vtime: u64) {
-    // SAFETY: the caller's promise.
+    // SAFETY: `it` leads to an initialized iterator that nothing else uses, by this function's
+    // contract.
     let it = unsafe { &mut *it };
     (it.vtime, it.has_vtime) = (vtime, 1);
 }

@@ -215,18 +215,6 @@ impl Object {
         text().unwrap_or_default()
     }
 
-    /// Sets a number of the operations, as `timeout_ms`.
-    ///
-    /// # Errors
-    /// [`ObjectError::Missing`].
-    pub fn set_operation(&mut self, field: &str, value: u32) -> Result<(), ObjectError> {
-        let (name, id) = self.operations()?;
-        let place = self.btf.path(id, field);
-        let (offset, _) = place.ok_or_else(|| ObjectError::Missing(field.to_owned()))?;
-        let name = name.to_owned();
-        self.write(&name, offset, &value.to_ne_bytes())
-    }
-
     /// Where a field of a structure of the scheduler is, in bytes.
     ///
     /// # Errors

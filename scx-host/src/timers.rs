@@ -46,7 +46,8 @@ impl State {
     pub(crate) fn start_timer(&mut self, address: u64, ns: u64, absolute: bool) -> i64 {
         let (cpu, now_ns) = (self.this_cpu(), self.now_ns);
         let late_ns = self.chance.lateness_ns();
-        // A callback that starts its timer for now takes some time: else none would pass here.
+        // A callback that starts its timer without a delay takes some time: else no time would
+        // pass here.
         let is_callback = self.context().is_some_and(|context| context.op == Op::Timer);
         let first_ns = if is_callback { now_ns + CALLBACK_NS } else { 0 };
         let Some(timer) = self.timer(address) else { return EINVAL };

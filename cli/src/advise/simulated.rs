@@ -1,13 +1,13 @@
 //! Advice from a simulated machine.
 
 use anyhow::{Context, Result, bail};
-use rayon::prelude::*;
 use scenarios::{Case, MachineDefaults};
 use silicon::advice::{self, Simulated};
 use simulator::{KernelMode, Scheduler};
 
 use super::{Args, Report, WINDOW_SIMULATED_MS, WholeRuns};
 use crate::compare::{Work, is_meant};
+use crate::parallel::in_order;
 use crate::terminal;
 
 /// Simulates the work of a scenario or a recording.
@@ -28,7 +28,7 @@ pub fn run(args: &Args) -> Result<Report> {
     let machine = MachineDefaults::from(&cpu);
     let is_placebo = options.set.simulation.placebo;
     let bar = terminal::progress(args.replicates.into(), "simulating");
-    let simulate = |replicate: u32| -> Result<Simulated> {
+    let simulate = |&replicate: &u32| -> Result<Simulated> {
         let overrides = options.set.overrides();
         let workload = work.workload(case, replicate, &overrides, &machine, is_placebo)?;
         let (start, limit_ns) = (work.start(), work.limit_ns());
@@ -39,12 +39,8 @@ pub fn run(args: &Args) -> Result<Report> {
         bar.inc(1);
         Ok(simulated)
     };
-    let seeds: Vec<Simulated> = (0..args.replicates)
-        .into_par_iter()
-        .map(simulate)
-        .collect::<Vec<_>>()
-        .into_iter()
-        .collect::<Result<_>>()?;
+    let replicates: Vec<u32> = (0..args.replicates).collect();
+    let seeds = in_order(&replicates, simulate)?;
     bar.finish_and_clear();
     let pairs = seeds.iter().flat_map(|seed| seed.pairs.iter().copied()).collect();
     let switched = advice::advise(pairs);

@@ -1,17 +1,16 @@
 //! Runs everything a comparison needs, in parallel, with results in a fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use anyhow::{Context, Result, bail, ensure};
 use cpu_model::CpuModel;
 use indicatif::ProgressBar;
-use rayon::prelude::*;
 use report::{Replicates, Sample, Setup};
 use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 use simulator::{Config, Scheduler};
 
 use super::work::Work;
+use crate::parallel::in_order;
 use crate::run_options::{RunOptions, Sensors};
 
 /// One simulated run.
@@ -178,22 +177,7 @@ impl Plan {
             groups.entry((job.case, job.replicate)).or_default().push(index);
         }
         let groups: Vec<Vec<usize>> = groups.into_values().collect();
-        // Of several failing groups the first is told, whichever fails first: only groups behind
-        // a failed one are left out.
-        let failed = AtomicUsize::new(usize::MAX);
-        let run = |(place, group): (usize, &Vec<usize>)| {
-            if place > failed.load(Ordering::Relaxed) {
-                return Ok(Vec::new());
-            }
-            let samples = self.run_group(work, group, bar);
-            if samples.is_err() {
-                failed.fetch_min(place, Ordering::Relaxed);
-            }
-            samples
-        };
-        let samples: Vec<Result<Vec<(usize, Sample)>>> =
-            groups.par_iter().enumerate().map(run).collect();
-        let samples: Vec<Vec<(usize, Sample)>> = samples.into_iter().collect::<Result<_>>()?;
+        let samples = in_order(&groups, |group| self.run_group(work, group, bar))?;
         let mut samples: Vec<(usize, Sample)> = samples.into_iter().flatten().collect();
         samples.sort_by_key(|&(index, _)| index);
         Ok(samples.into_iter().map(|(_, sample)| sample).collect())

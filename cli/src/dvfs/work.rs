@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result, bail};
 use cpu_model::CpuModel;
 use dvfs::{Domains, Outcome, Study, study};
-use rayon::prelude::*;
 use scenarios::{Case, MachineDefaults, Scenario};
 use simulator::Scheduler;
 
 use super::{Args, PolicyResult, Report};
 use crate::compare::{REPLAY_CPU, Work, annotated, is_meant};
+use crate::parallel::in_order;
 use crate::settings::replay;
 use crate::terminal;
 
@@ -53,8 +53,7 @@ fn simulated(args: &Args) -> Result<Report> {
         bar.inc(1);
         Ok(outcomes)
     };
-    let results: Vec<Vec<Outcome>> =
-        jobs.par_iter().map(run).collect::<Vec<_>>().into_iter().collect::<Result<_>>()?;
+    let results = in_order(&jobs, run)?;
     bar.finish_and_clear();
     let mut results = results.into_iter();
     let program = |&case: &Case| Program {

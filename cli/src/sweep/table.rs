@@ -41,6 +41,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// How many rows are of points that could not be simulated.
+    pub fn failed(&self) -> usize {
+        self.rows.iter().filter(|row| row.error.is_some()).count()
+    }
+
     fn schema(&self) -> Schema {
         let text = |name: &str| Field::new(name, DataType::Utf8, true);
         let number = |name: &str| Field::new(name, DataType::Float64, true);

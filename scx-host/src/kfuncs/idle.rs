@@ -25,7 +25,7 @@ pub(crate) unsafe extern "C" fn scx_bpf_select_cpu_dfl(
         let this_cpu = state.this_cpu();
         state.select_default(task, from, this_cpu, wake_flags)
     });
-    // SAFETY: the caller's promise.
+    // SAFETY: `is_idle` leads to a flag that can be written, as this function's contract says.
     unsafe { is_idle.write(found.is_some()) };
     found.map_or(prev, |cpu| cpu as i32)
 }

@@ -1,16 +1,16 @@
 //! Do programs of other projects read our exports as the histories say?
 
 use std::fs;
-use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::Result;
 
-use super::Done;
+use super::{Done, python};
 use crate::command::{find, program, run, target, tested};
 
 /// Version of the package with Perfetto's descriptors.
 const PERFETTO: &str = "0.59.1";
+const IMPORT: &str = "import perfetto.protos.perfetto.trace.perfetto_trace_pb2";
 
 /// Scenario, scheduler and sensors: with decisions, siblings, idle CPUs, thousands of switches.
 const RUNS: &[(&str, &str, &str)] = &[
@@ -27,7 +27,8 @@ pub fn check() -> Result<Done> {
             return Ok(Done::Skipped(format!("no {tool} here")));
         }
     }
-    let Some(python) = python_with_perfetto() else {
+    let (name, package) = (format!("perfetto-{PERFETTO}"), format!("perfetto=={PERFETTO}"));
+    let Some(python) = python::with_packages(&name, &[&package], IMPORT) else {
         let why = "Python's package perfetto is neither here nor to be had";
         return Ok(Done::Skipped(why.to_string()));
     };
@@ -51,25 +52,4 @@ pub fn check() -> Result<Done> {
     }
     run(program(&python.to_string_lossy()).arg("checker/exports.py").args(&histories))?;
     Ok(Done::Passed)
-}
-
-/// A Python that has the package, in an environment that is made if missing.
-fn python_with_perfetto() -> Option<PathBuf> {
-    let folder = target().join(format!("perfetto-{PERFETTO}"));
-    let python = folder.join("bin/python");
-    if has_perfetto(&python) {
-        return Some(python);
-    }
-    run(program("python3").args(["-m", "venv", "--clear"]).arg(&folder)).ok()?;
-    let package = format!("perfetto=={PERFETTO}");
-    run(program(&python.to_string_lossy()).args(["-m", "pip", "install", "--quiet", &package]))
-        .ok()?;
-    has_perfetto(&python).then_some(python)
-}
-
-fn has_perfetto(python: &Path) -> bool {
-    const IMPORT: &str = "import perfetto.protos.perfetto.trace.perfetto_trace_pb2";
-    let mut command = program(&python.to_string_lossy());
-    command.args(["-c", IMPORT]).stderr(Stdio::null());
-    python.is_file() && run(&mut command).is_ok()
 }

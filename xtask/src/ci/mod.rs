@@ -10,6 +10,7 @@ mod checker;
 mod exports;
 mod install;
 mod page;
+mod python;
 mod sweeps;
 
 use anyhow::Result;

@@ -4,12 +4,12 @@ mod slurm;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, ensure};
 
-use super::Done;
+use super::{Done, python};
 use crate::command::{find, program, run, target, tested};
 use crate::repo;
 
@@ -17,6 +17,7 @@ use crate::repo;
 const TOOLS: [&str; 6] = ["parallel", "sbatch", "slurmctld", "slurmd", "munged", "python3"];
 /// Python's packages that read parts.
 const READERS: [&str; 3] = ["duckdb==2.0.1", "pyarrow==26.0.1", "polars==2.1.0"];
+const IMPORT: &str = "import duckdb, polars, pyarrow.parquet";
 
 const GRID: &str = r#"
 schema = 1
@@ -46,7 +47,7 @@ pub fn check() -> Result<Done> {
     if program("id").arg("-u").output()?.stdout.trim_ascii() != b"0" {
         return Ok(Done::Skipped("Slurm's daemons take root".to_string()));
     }
-    let Some(python) = python_with_readers() else {
+    let Some(python) = python::with_packages("sweep-readers", &READERS, IMPORT) else {
         let why = "Python's packages duckdb, pyarrow and polars are neither here nor to be had";
         return Ok(Done::Skipped(why.to_string()));
     };
@@ -119,23 +120,4 @@ impl Bench {
         ensure!(read(merged)? == read("one.parquet")?, "{merged} is not what one process wrote");
         Ok(())
     }
-}
-
-/// A Python that has the readers, in an environment that is made if missing.
-fn python_with_readers() -> Option<PathBuf> {
-    let folder = target().join("sweep-readers");
-    let python = folder.join("bin/python");
-    if has_readers(&python) {
-        return Some(python);
-    }
-    run(program("python3").args(["-m", "venv", "--clear"]).arg(&folder)).ok()?;
-    let mut pip = program(&python.to_string_lossy());
-    run(pip.args(["-m", "pip", "install", "--quiet"]).args(READERS)).ok()?;
-    has_readers(&python).then_some(python)
-}
-
-fn has_readers(python: &Path) -> bool {
-    let mut command = program(&python.to_string_lossy());
-    command.args(["-c", "import duckdb, polars, pyarrow.parquet"]).stderr(Stdio::null());
-    python.is_file() && run(&mut command).is_ok()
 }
