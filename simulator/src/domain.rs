@@ -55,6 +55,28 @@ pub(crate) struct Runner {
     pub own_level: u8,
 }
 
+impl Runner {
+    /// Stands for the spinning loop on a paused CPU.
+    const SPINNER: u32 = u32::MAX;
+
+    /// A loop of `pause` instructions: scalar, and the sibling keeps nearly the whole core.
+    pub(crate) fn spinner(cpu: u32, core: u32) -> Self {
+        Self {
+            task: Self::SPINNER,
+            cpu,
+            core,
+            rate_permille: 0,
+            stall_permille: 1000,
+            class: cpu_model::Class::Scalar,
+            own_level: 0,
+        }
+    }
+
+    pub(crate) fn is_spinner(&self) -> bool {
+        self.task == Self::SPINNER
+    }
+}
+
 impl Domain {
     /// Those of a machine; `steady_permille` of its cores, if each is one, keep their clock.
     pub(crate) fn of_machine(

@@ -26,9 +26,9 @@ use crate::task::{self, Slice, State, Stop};
 use crate::timers::{NEVER, Timer};
 use crate::world::World;
 
-/// Longest wake-up latency kept apart; longer ones count as this.
 /// More choices at one time than any machine makes.
 const CHOICES_MAX: u32 = 1_000_000;
+/// Longest wake-up latency kept apart; longer ones count as this.
 const LATENCY_MAX_NS: u64 = 100_000_000_000;
 
 struct Engine<'a, S> {
@@ -50,6 +50,8 @@ struct Engine<'a, S> {
     foreground_left: usize,
     warm_up: Option<WarmUp>,
     operator: Option<&'a mut dyn Operator>,
+    /// What the operator asked for in vain.
+    refused: Option<SimError>,
     repaid_ns: Vec<u64>,
     idle_compensation_ns: Vec<u64>,
     renewals: Vec<Renewal>,
@@ -87,6 +89,7 @@ pub(crate) fn run<'a, S: Scheduler>(
         rescheduled: Vec::new(),
         warm_up: None,
         operator,
+        refused: None,
         barriers: vec![Vec::new(); workload.barriers.len()],
         locks: vec![(None, VecDeque::new()); workload.locks as usize],
         semaphores: vec![(0, VecDeque::new()); workload.semaphores as usize],
@@ -198,7 +201,12 @@ impl<S: Scheduler> Engine<'_, S> {
 
     fn tick(&mut self, cpu: usize) {
         let Some(period_ns) = self.scheduler.tick_ns() else { return };
-        if self.world.cpus[cpu].running.is_none() {
+        let place = &self.world.cpus[cpu];
+        if place.running.is_none() {
+            return;
+        }
+        if place.is_paused {
+            self.arm_tick(cpu, period_ns);
             return;
         }
         self.world.close(cpu);
@@ -257,7 +265,7 @@ impl<S: Scheduler> Engine<'_, S> {
     fn step_ends(&mut self, cpu: usize) -> Result<(), SimError> {
         self.world.close(cpu);
         let Some(task) = self.world.cpus[cpu].running else { return Ok(()) };
-        if !self.world.tasks[task].is_step_done() {
+        if self.world.cpus[cpu].is_paused || !self.world.tasks[task].is_step_done() {
             // The task or its pace changed at this very instant; settling sets the timer anew.
             self.world.step_changes(cpu);
             return Ok(());
@@ -404,6 +412,7 @@ impl<S: Scheduler> Engine<'_, S> {
         };
         let now_ns = self.world.now_ns;
         let slice = std::mem::take(&mut self.world.tasks[task].slice);
+        self.show_slice(cpu, task, &slice);
         let turbo = self.world.believed_turbo(cpu);
         let observed = self.sensors.stopped(place, task, &slice, stop, turbo, now_ns);
         self.world.cpus[cpu].since_ns = now_ns;
@@ -413,6 +422,10 @@ impl<S: Scheduler> Engine<'_, S> {
     }
 
     fn reschedule_cpu(&mut self, cpu: usize) {
+        if self.world.cpus[cpu].is_paused {
+            self.world.cpus[cpu].must_choose = true;
+            return;
+        }
         let prev = self.world.cpus[cpu].running;
         if let Some(task) = prev {
             self.account(cpu, task, Stop::Preempted);
@@ -486,6 +499,7 @@ impl<S: Scheduler> Engine<'_, S> {
         subject.last_cpu = Some(cpu);
         if let Some(since_ns) = subject.runnable_since.take() {
             subject.outcome.waited_ns += now_ns - since_ns;
+            subject.slice.waited_ns = now_ns - since_ns;
         }
         if let Some(woken_ns) = subject.woken_at.take()
             && subject.foreground
@@ -568,7 +582,9 @@ impl<S: Scheduler> Engine<'_, S> {
             level_ns: world.level_ns,
             throttled_ns: world.throttled_ns,
             busy_ns,
-            idle_ns: (now_ns * world.topology.cpus as u64).saturating_sub(busy_ns),
+            idle_ns: (now_ns * world.topology.cpus as u64)
+                .saturating_sub(busy_ns + world.paused_ns),
+            paused_ns: world.paused_ns,
             switches: self.switches,
             migrations: self.migrations,
             events: self.events,

@@ -46,6 +46,9 @@ pub enum SimError {
     /// An operator was to switch core specialization, which the scheduler does not have.
     #[error("the scheduler has no core specialization to switch")]
     NotSpecialized,
+    /// An operator was to pause a CPU; histories have no pauses.
+    #[error("a run with a history cannot be paused")]
+    PausedHistory,
     /// The machine of the workload does not fit the CPU table.
     #[error("{0}")]
     Machine(String),

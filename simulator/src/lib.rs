@@ -7,6 +7,7 @@
 mod arrivals;
 mod clocks;
 mod config;
+mod cpu;
 pub mod custom;
 mod domain;
 mod engine;
@@ -34,7 +35,7 @@ pub use config::{
 };
 pub use custom::{Custom, CustomScheduler};
 pub use error::SimError;
-pub use operator::Operator;
+pub use operator::{Operated, Operator, Reading, SliceCounts};
 pub use outcome::{
     Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome, WarmUp,
 };
@@ -63,10 +64,10 @@ pub fn run(cpu: &CpuModel, workload: &Workload, config: &Config) -> Result<Outco
     run_beside(cpu, workload, config, None)
 }
 
-/// The same while an operator switches core specialization off and on.
+/// The same beside an operator, who reads counters, pauses CPUs or switches core specialization.
 ///
 /// # Errors
-/// As [`run`], and [`SimError::NotSpecialized`].
+/// As [`run`]; [`SimError::NotSpecialized`]; [`SimError::PausedHistory`].
 pub fn run_operated<'a>(
     cpu: &'a CpuModel,
     workload: &'a Workload,

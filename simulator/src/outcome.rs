@@ -145,6 +145,8 @@ pub struct Outcome {
     pub busy_ns: u64,
     /// Sum over CPUs of the time nothing ran.
     pub idle_ns: u64,
+    /// Sum over CPUs of the time for which the operator paused them.
+    pub paused_ns: u64,
     /// Context switches to a task.
     pub switches: u64,
     /// Switches to a task that ran on another CPU before.

@@ -47,6 +47,8 @@ const BETWEEN_PHASES: Phase = Phase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Slice {
     pub time_ns: u64,
+    /// Time runnable without a CPU before it.
+    pub waited_ns: u64,
     /// kHz times ns: 10^-6 cycles.
     pub cycles_e6: u64,
     /// Time during which the counters ran.

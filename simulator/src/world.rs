@@ -8,6 +8,7 @@ use trace::Event;
 use crate::arrivals::arrivals;
 use crate::clocks::Clocks;
 use crate::config::Config;
+use crate::cpu::Cpu;
 use crate::domain::{Domain, Load, Runner};
 use crate::error::SimError;
 use crate::holds::Holds;
@@ -20,37 +21,6 @@ use crate::topology::{Affinities, Mask, Topology};
 
 /// Losses are kept for each pair of applications.
 const APPLICATIONS_MAX: usize = 512;
-
-/// A logical CPU.
-#[derive(Clone, Debug)]
-pub(crate) struct Cpu {
-    pub running: Option<usize>,
-    /// When the running task was last accounted.
-    pub since_ns: u64,
-    /// Until when the running task's progress is booked.
-    booked_ns: u64,
-    pace: Pace,
-    /// The situation whose pace it is ([`Situation::key`]).
-    pace_key: u64,
-    /// Whether the timer of the step's end is right for this pace.
-    is_armed: bool,
-    /// The tasks that hold the level above that of the running task.
-    culprits: Vec<u32>,
-}
-
-impl Cpu {
-    fn new() -> Self {
-        Self {
-            running: None,
-            since_ns: 0,
-            booked_ns: 0,
-            pace: Pace::default(),
-            pace_key: Known::NONE,
-            is_armed: false,
-            culprits: Vec::new(),
-        }
-    }
-}
 
 #[derive(Clone, Debug)]
 struct Package {
@@ -87,6 +57,8 @@ pub(crate) struct World<'a> {
     pub recorder: Option<Recorder>,
     pub level_ns: [u64; LEVELS_MAX],
     pub throttled_ns: u64,
+    /// Sum over CPUs of the time for which the operator paused them.
+    pub paused_ns: u64,
     /// Lost 2^-20 ns, by victim and culprit application.
     pub losses_q20: Vec<u128>,
     pub applications: usize,
@@ -161,6 +133,7 @@ impl<'a> World<'a> {
                 .then(|| Recorder::new(workload, License::new().effect(&model.license))),
             level_ns: [0; LEVELS_MAX],
             throttled_ns: 0,
+            paused_ns: 0,
             losses_q20: vec![0; applications * applications],
             applications,
             packages: vec![
@@ -278,7 +251,10 @@ impl<'a> World<'a> {
             return;
         }
         place.booked_ns = self.now_ns;
-        if let Some(running) = place.running {
+        if place.is_paused {
+            place.counted.add_time(&place.pace, dt);
+            self.paused_ns += dt;
+        } else if let Some(running) = place.running {
             self.book(cpu, running, dt);
         }
     }
@@ -380,7 +356,7 @@ impl<'a> World<'a> {
         for index in 0..self.dirty.len() {
             let core = self.dirty[index];
             let cpus = &self.cpus[self.topology.cpus_of_core(core)];
-            let active = cpus.iter().any(|cpu| cpu.running.is_some());
+            let active = cpus.iter().any(Cpu::is_busy);
             if active == self.active_cores.contains(core) {
                 continue;
             }
@@ -439,7 +415,9 @@ impl<'a> World<'a> {
             LicenseDomain::Package => self.topology.cpus_of_package(domain),
         };
         for (cpu, place) in cpus.clone().zip(&self.cpus[cpus]) {
-            if let Some(task) = place.running {
+            if place.is_paused {
+                runners.push(Runner::spinner(cpu as u32, self.topology.core_of(cpu) as u32));
+            } else if let Some(task) = place.running {
                 let phase = &self.tasks[task].phase;
                 runners.push(Runner {
                     task: task as u32,
@@ -468,7 +446,7 @@ impl<'a> World<'a> {
         let range = self.domains[index].range_of(core);
         if range.len() < self.topology.threads_per_core {
             for cpu in self.topology.cpus_of_core(core) {
-                if self.cpus[cpu].running.is_none() {
+                if !self.cpus[cpu].is_busy() {
                     self.set_timer(Timer::StepEnd(cpu), NEVER);
                 }
             }
@@ -491,7 +469,8 @@ impl<'a> World<'a> {
                 stall_permille: runner.stall_permille,
                 sibling_stall_permille: sibling.map(|sibling| sibling.stall_permille),
                 own_level,
-                loses: level_in_question > own_level || widening > runner.class.width(),
+                loses: !runner.is_spinner()
+                    && (level_in_question > own_level || widening > runner.class.width()),
             };
             let key = situation.key();
             let place = &self.cpus[runner.cpu as usize];
@@ -526,10 +505,10 @@ impl<'a> World<'a> {
         if is_unchanged {
             return;
         }
-        let task = &self.tasks[running];
-        let due_ns = if pace.rate_q20 == 0 {
+        let due_ns = if pace.rate_q20 == 0 || runner.is_spinner() {
             NEVER
         } else {
+            let task = &self.tasks[running];
             let units = task.work_left.saturating_add(task.overhead_left);
             self.now_ns.saturating_add(units.div_ceil(pace.rate_q20))
         };
@@ -548,6 +527,7 @@ impl<'a> World<'a> {
     pub(crate) fn set_running(&mut self, cpu: usize, task: Option<usize>) {
         self.step_changes(cpu);
         self.cpus[cpu].running = task;
+        self.cpus[cpu].switches += 1;
         self.cpus[cpu].since_ns = self.now_ns;
         match task {
             Some(task) => {

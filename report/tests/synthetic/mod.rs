@@ -61,6 +61,7 @@ pub fn outcome(tasks: Vec<TaskOutcome>, losses: Vec<Loss>, simulated_ns: u64) ->
         throttled_ns: 0,
         busy_ns: 0,
         idle_ns: 0,
+        paused_ns: 0,
         switches: 1000,
         migrations: 10,
         events: 5000,

@@ -207,8 +207,9 @@ impl simulator::Operator for Alternation {
         self.acts_ns()
     }
 
-    fn act(&mut self, now_ns: u64, ref_cycles: u64) -> bool {
-        self.act(now_ns, ref_cycles)
+    fn act(&mut self, machine: &mut dyn simulator::Operated) {
+        let is_on = self.act(machine.now_ns(), machine.ref_cycles_done());
+        machine.specialize(is_on);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use cpu_model::CpuModel;
 use scenarios::Workload;
-use simulator::{Config, Operator, Outcome, SimError, TaskOutcome};
+use simulator::{Config, Operated, Operator, Outcome, SimError, TaskOutcome};
 
 use super::{Alternation, Pair, Plan};
 use crate::Estimate;
@@ -27,9 +27,9 @@ impl Operator for Off {
         self.acts_ns
     }
 
-    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
+    fn act(&mut self, machine: &mut dyn Operated) {
         self.acts_ns = None;
-        false
+        machine.specialize(false);
     }
 }
 

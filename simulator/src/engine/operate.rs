@@ -1,9 +1,14 @@
-//! An operator who switches core specialization while a run goes on.
+//! An operator who reads counters, pauses CPUs and switches core specialization.
 
 use super::Engine;
+use crate::cpu::Counted;
 use crate::error::SimError;
+use crate::operator::{Operated, Reading, SliceCounts};
 use crate::sched::Scheduler;
+use crate::task::Slice;
 use crate::timers::{NEVER, Timer};
+
+const E9: u64 = 1_000_000_000;
 
 impl<S: Scheduler> Engine<'_, S> {
     /// Sets the timer of the operator.
@@ -14,16 +19,92 @@ impl<S: Scheduler> Engine<'_, S> {
         }
     }
 
-    /// The operator reads the work done and switches.
+    /// The operator acts.
     pub(super) fn operate(&mut self) -> Result<(), SimError> {
-        let done = self.ref_cycles_done().iter().sum();
-        let Some(operator) = &mut self.operator else { return Ok(()) };
-        let is_on = operator.act(self.world.now_ns, done);
-        if !self.scheduler.switch_specialization(&self.world, is_on) {
-            return Err(SimError::NotSpecialized);
-        }
-        self.follow_scheduler();
+        let Some(operator) = self.operator.take() else { return Ok(()) };
+        operator.act(self);
+        self.operator = Some(operator);
         self.await_operator();
-        Ok(())
+        self.refused.take().map_or(Ok(()), Err)
+    }
+
+    /// Shows the operator a slice that was accounted, and keeps its counts for later readings.
+    pub(super) fn show_slice(&mut self, cpu: usize, task: usize, slice: &Slice) {
+        let Some(operator) = &mut self.operator else { return };
+        let mut counted = Counted::default();
+        counted.add_slice(slice);
+        let place = &mut self.world.cpus[cpu];
+        place.counted.add_slice(slice);
+        operator.slice_ended(&SliceCounts {
+            task: task as u32,
+            cpu: cpu as u32,
+            began_ns: place.since_ns,
+            ended_ns: self.world.now_ns,
+            waited_ns: slice.waited_ns,
+            counts: policy::Slice {
+                time_ns: slice.time_ns,
+                ..counted.counts(self.world.model.turbo.ref_khz)
+            },
+            retired: slice.retired_e9.map(|retired| retired / E9),
+        });
+    }
+}
+
+impl<S: Scheduler> Operated for Engine<'_, S> {
+    fn now_ns(&self) -> u64 {
+        self.world.now_ns
+    }
+
+    fn ref_cycles_done(&mut self) -> u64 {
+        Engine::ref_cycles_done(self).iter().sum()
+    }
+
+    fn read(&mut self, cpu: u32) -> Reading {
+        let at = cpu as usize;
+        self.world.close(at);
+        let place = &self.world.cpus[at];
+        let mut counted = place.counted;
+        if let Some(task) = place.running {
+            counted.add_slice(&self.world.tasks[task].slice);
+        }
+        Reading {
+            task: place.running.map(|task| task as u32),
+            switches: place.switches,
+            counts: counted.counts(self.world.model.turbo.ref_khz),
+        }
+    }
+
+    fn pause(&mut self, cpu: u32) {
+        let at = cpu as usize;
+        if self.world.recorder.is_some() {
+            self.refused = Some(SimError::PausedHistory);
+        }
+        if !self.world.cpus[at].is_paused {
+            self.world.step_changes(at);
+            self.world.cpus[at].is_paused = true;
+            self.world.claim(at);
+        }
+    }
+
+    fn resume(&mut self, cpu: u32) {
+        let at = cpu as usize;
+        if !self.world.cpus[at].is_paused {
+            return;
+        }
+        self.world.step_changes(at);
+        let place = &mut self.world.cpus[at];
+        place.is_paused = false;
+        // An idle CPU chooses too: whatever the scheduler placed there has waited.
+        if std::mem::take(&mut place.must_choose) || place.running.is_none() {
+            self.reschedule_now(at);
+        }
+    }
+
+    fn specialize(&mut self, is_on: bool) {
+        if self.scheduler.switch_specialization(&self.world, is_on) {
+            self.follow_scheduler();
+        } else {
+            self.refused = Some(SimError::NotSpecialized);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use scenarios::{Application, CpuSet, Draw, Machine, Role, Spread, Step, Thread, Work, Workload};
-use simulator::{Compensation, Config, Newcomers, Operator, Outcome, Queues, Scheduler};
+use simulator::{Compensation, Config, Newcomers, Operated, Operator, Outcome, Queues, Scheduler};
 
 pub const MS: u64 = 1_000_000;
 pub const SECOND: u64 = 1_000_000_000;
@@ -133,8 +133,8 @@ impl Operator for Switches {
         self.0.first().map(|&(at_ns, _)| at_ns)
     }
 
-    fn act(&mut self, _now_ns: u64, _ref_cycles: u64) -> bool {
-        self.0.remove(0).1
+    fn act(&mut self, machine: &mut dyn Operated) {
+        machine.specialize(self.0.remove(0).1);
     }
 }
 

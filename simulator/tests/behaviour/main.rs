@@ -11,6 +11,7 @@ mod even;
 mod locks;
 mod machauer;
 mod newcomers;
+mod pauses;
 #[cfg(feature = "scx")]
 mod same_even;
 #[cfg(feature = "scx")]

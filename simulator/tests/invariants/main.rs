@@ -10,6 +10,7 @@ mod golden;
 mod licenses;
 mod metamorphic;
 mod outcome;
+mod pauses;
 mod planted;
 mod replay;
 mod rng;

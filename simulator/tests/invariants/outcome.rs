@@ -33,6 +33,15 @@ pub fn check(case: &Case, outcome: &Outcome) -> Result<(), String> {
     compensation_adds_up(case, outcome)
 }
 
+/// Those that hold where an operator pauses CPUs, and the history is not kept.
+pub fn check_paused(case: &Case, outcome: &Outcome) -> Result<(), String> {
+    let all_ns = u64::from(case.workload.machine.cpus()) * outcome.simulated_ns;
+    let parts = [outcome.busy_ns, outcome.idle_ns, outcome.paused_ns];
+    ensure(parts.iter().sum::<u64>() == all_ns, || format!("{parts:?} are not {all_ns} ns"))?;
+    progress_is_the_work(case, outcome)?;
+    losses_add_up(case, outcome)
+}
+
 fn ensure(holds: bool, wrong: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(wrong()) }
 }
