@@ -1,0 +1,59 @@
+//! What the profiler needs of a machine.
+
+/// A machine whose CPUs can be read and paused.
+pub trait Machine {
+    /// What runs on a CPU, and its counters.
+    fn read(&mut self, cpu: u32) -> Reading;
+
+    /// From now on the CPU executes nothing but scalar instructions of the profiler.
+    fn pause(&mut self, cpu: u32);
+
+    /// The CPU goes on with its task.
+    fn resume(&mut self, cpu: u32);
+}
+
+/// What runs on a CPU, and its counters.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// The task that runs or is paused there.
+    pub task: Option<u32>,
+    /// A number that changes whenever the running task does.
+    pub switches: u64,
+    /// Free-running counts. They stand still while the CPU is idle or halted.
+    pub counts: policy::Slice,
+}
+
+impl Reading {
+    /// The counts since an earlier reading of the same CPU.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> policy::Slice {
+        let (now, then) = (&self.counts, &earlier.counts);
+        let level_cycles = std::array::from_fn(|level| {
+            now.level_cycles[level].saturating_sub(then.level_cycles[level])
+        });
+        policy::Slice {
+            time_ns: now.time_ns.saturating_sub(then.time_ns),
+            cycles: now.cycles.saturating_sub(then.cycles),
+            ref_cycles: now.ref_cycles.saturating_sub(then.ref_cycles),
+            level_cycles,
+            stall_cycles: now.stall_cycles.saturating_sub(then.stall_cycles),
+            first_row: 0,
+        }
+    }
+
+    /// Whether the same task has run without a switch since an earlier reading.
+    #[must_use]
+    pub fn is_same_run(&self, earlier: &Self) -> bool {
+        self.task == earlier.task && self.switches == earlier.switches
+    }
+}
+
+/// The level at which most of a slice's cycles ran; `None`: no cycle was counted.
+#[must_use]
+pub fn main_level(counts: &policy::Slice) -> Option<u8> {
+    let most = counts.level_cycles.iter().enumerate().max_by_key(|&(level, &cycles)| {
+        // Of equal counts the lower level.
+        (cycles, std::cmp::Reverse(level))
+    });
+    most.filter(|&(_, &cycles)| cycles > 0).map(|(level, _)| level as u8)
+}
