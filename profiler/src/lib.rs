@@ -1,14 +1,22 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
+mod culprits;
+mod items;
 mod machine;
+pub mod matrix;
 mod overhead;
 mod plan;
+mod profile;
 mod sample;
 mod sampler;
+mod shown;
+mod times;
 pub mod simulated;
 
+pub use culprits::Cause;
 pub use machine::{Machine, Reading, main_level};
 pub use overhead::{Moment, Stalls, overhead};
 pub use plan::Plan;
+pub use profile::{Profile, Slice};
 pub use sample::{Sample, Tally};
 pub use sampler::Sampler;

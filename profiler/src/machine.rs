@@ -1,5 +1,7 @@
 //! What the profiler needs of a machine.
 
+use cpu_model::LEVELS_MAX;
+
 /// A machine whose CPUs can be read and paused.
 pub trait Machine {
     /// What runs on a CPU, and its counters.
@@ -51,9 +53,13 @@ impl Reading {
 /// The level at which most of a slice's cycles ran; `None`: no cycle was counted.
 #[must_use]
 pub fn main_level(counts: &policy::Slice) -> Option<u8> {
-    let most = counts.level_cycles.iter().enumerate().max_by_key(|&(level, &cycles)| {
-        // Of equal counts the lower level.
-        (cycles, std::cmp::Reverse(level))
-    });
+    main_level_of(&counts.level_cycles)
+}
+
+/// The same for cycles by level.
+pub(crate) fn main_level_of(level_cycles: &[u64; LEVELS_MAX]) -> Option<u8> {
+    // Of equal counts the lower level.
+    let key = |&(level, &cycles): &(usize, &u64)| (cycles, std::cmp::Reverse(level));
+    let most = level_cycles.iter().enumerate().max_by_key(key);
     most.filter(|&(_, &cycles)| cycles > 0).map(|(level, _)| level as u8)
 }

@@ -40,7 +40,7 @@ enum Stage {
     /// Step 3: the task runs alone.
     Alone { taken: Taken, resumed: Reading },
     /// Its level is measured.
-    AloneLevel { taken: Taken, resumed: Reading, first: Reading },
+    AloneLevel { taken: Taken, resumed: Reading, first: Reading, tries: u32 },
     /// Step 5: the siblings run too.
     Beside { taken: Taken, beside: Vec<Reading> },
     /// The level is measured again.
@@ -125,10 +125,16 @@ impl Sampler {
                 self.look(now_ns, machine, taken, &first, reading);
             }
             Stage::Alone { taken, resumed } => {
-                let stage = Stage::AloneLevel { taken, resumed, first: reading };
+                let stage = Stage::AloneLevel { taken, resumed, first: reading, tries: 0 };
                 self.go_on(now_ns, self.plan.probe_ns, stage);
             }
-            Stage::AloneLevel { taken, resumed, first } => {
+            Stage::AloneLevel { taken, resumed, first, tries } => {
+                let is_halted = main_level(&reading.since(&first)).is_none();
+                if is_halted && tries < PROBES_MAX && reading.is_same_run(&taken.began) {
+                    let stage =
+                        Stage::AloneLevel { taken, resumed, first: reading, tries: tries + 1 };
+                    return self.go_on(now_ns, self.plan.probe_ns, stage);
+                }
                 self.measure_alone(now_ns, machine, taken, &resumed, &first, &reading);
             }
             Stage::Beside { taken, beside } => {

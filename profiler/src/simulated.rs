@@ -6,23 +6,10 @@ use simulator::{Config, Operated, Operator, Outcome, SimError, SliceCounts};
 
 use crate::machine::{Machine, Reading};
 use crate::plan::Plan;
-use crate::sample::{Sample, Tally};
+use crate::profile::{Profile, Slice};
 use crate::sampler::Sampler;
 
-/// A profiled run.
-#[derive(Clone, Debug)]
-pub struct Profiled {
-    /// In order of time.
-    pub samples: Vec<Sample>,
-    /// How samples ended.
-    pub tally: Tally,
-    /// Slices of all tasks, by end.
-    pub slices: Vec<SliceCounts>,
-    /// The truth.
-    pub outcome: Outcome,
-}
-
-/// Profiles a run of a workload.
+/// Profiles a run of a workload, told by application. Yields the truth beside it.
 ///
 /// # Errors
 /// When the simulator refuses the run.
@@ -31,24 +18,30 @@ pub fn profile(
     workload: &Workload,
     config: &Config,
     plan: Plan,
-) -> Result<Profiled, SimError> {
+) -> Result<(Profile, Outcome), SimError> {
     let machine = &workload.machine;
     let threads = machine.threads_per_core;
     let core = |core: u32| (core * threads..(core + 1) * threads).collect();
     let cores: Vec<Vec<u32>> =
         (0..machine.packages * machine.cores_per_package).map(core).collect();
-    let mut profiler = Profiler {
-        sampler: Sampler::new(plan, &cores, config.start.counts_from_ns()),
-        slices: Vec::new(),
-    };
+    let mut profiler = Profiler { sampler: Sampler::new(plan, &cores, 0), slices: Vec::new() };
     let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
     let Profiler { sampler, slices } = profiler;
-    Ok(Profiled { samples: sampler.samples().to_vec(), tally: sampler.tally(), slices, outcome })
+    let profile = Profile {
+        cpu: cpu.clone(),
+        cores,
+        groups: workload.applications.iter().map(|it| it.name.clone()).collect(),
+        group_of: workload.threads.iter().map(|thread| thread.application).collect(),
+        samples: sampler.samples().to_vec(),
+        tally: sampler.tally(),
+        slices,
+    };
+    Ok((profile, outcome))
 }
 
 struct Profiler {
     sampler: Sampler,
-    slices: Vec<SliceCounts>,
+    slices: Vec<Slice>,
 }
 
 impl Operator for Profiler {
@@ -62,7 +55,18 @@ impl Operator for Profiler {
     }
 
     fn slice_ended(&mut self, slice: &SliceCounts) {
-        self.slices.push(*slice);
+        let SliceCounts { task, cpu, began_ns, ended_ns, waited_ns, .. } = *slice;
+        let SliceCounts { counts, throttled_cycles, retired, .. } = *slice;
+        self.slices.push(Slice {
+            task,
+            cpu,
+            began_ns,
+            ended_ns,
+            waited_ns,
+            counts,
+            throttled_cycles,
+            retired,
+        });
     }
 }
 

@@ -63,6 +63,8 @@ pub struct SliceCounts {
     pub waited_ns: u64,
     /// Its CPU time, without pauses, and its counts.
     pub counts: Slice,
+    /// Of the cycles, those throttled by a transition.
+    pub throttled_cycles: u64,
     /// Heavy floating-point instructions of 256 and of 512 bits.
     pub retired: [u64; 2],
 }

@@ -55,6 +55,8 @@ pub(crate) struct Slice {
     pub counted_ns: u64,
     pub level_cycles_e6: [u64; LEVELS_MAX],
     pub stall_cycles_e6: u64,
+    /// Of the cycles, those throttled by a transition.
+    pub throttled_cycles_e6: u64,
     /// Lost time in 2^-20 ns.
     pub lost_q20: u64,
     /// The task that held the level at the last loss; of several, the one on the highest CPU.

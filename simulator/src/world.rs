@@ -283,6 +283,9 @@ impl<'a> World<'a> {
                 let retired_e9 = cycles_e6 * u64::from(work.rate_permille);
                 slice.retired_e9[usize::from(work.class.width() > 1)] += retired_e9;
             }
+            if pace.throttled {
+                slice.throttled_cycles_e6 += cycles_e6;
+            }
             slice.stall_cycles_e6 += ((cycles_e6 >> 10) * pace.stalled_q20) >> 10;
         }
         self.level_ns[usize::from(pace.level)] += dt;

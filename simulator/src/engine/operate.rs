@@ -8,6 +8,7 @@ use crate::sched::Scheduler;
 use crate::task::Slice;
 use crate::timers::{NEVER, Timer};
 
+const E6: u64 = 1_000_000;
 const E9: u64 = 1_000_000_000;
 
 impl<S: Scheduler> Engine<'_, S> {
@@ -45,6 +46,7 @@ impl<S: Scheduler> Engine<'_, S> {
                 time_ns: slice.time_ns,
                 ..counted.counts(self.world.model.turbo.ref_khz)
             },
+            throttled_cycles: slice.throttled_cycles_e6 / E6,
             retired: slice.retired_e9.map(|retired| retired / E9),
         });
     }

@@ -1,0 +1,121 @@
+//! Moments of victims, from samples and, for groups that hardly have any, from slices.
+
+use cpu_model::LEVELS_MAX;
+
+use crate::culprits::{Part, Slices, Where, parts};
+use crate::machine::main_level_of;
+use crate::overhead::{Moment, Stalls};
+use crate::profile::{Profile, Slice};
+use crate::sample::Sample;
+use crate::shown::Shown;
+
+/// Fewer samples than this say nothing about a group.
+const SAMPLES_MIN: usize = 8;
+/// As many slices of a group stand for all of them.
+const SLICES_MAX: usize = 400;
+
+/// What one moment of a group shows.
+pub(crate) struct Item {
+    pub group: usize,
+    /// Level in force.
+    pub level: usize,
+    /// Share of the moment that was lost.
+    pub lost: f64,
+    /// Which groups caused it.
+    pub parts: Vec<Part>,
+}
+
+/// The items of all groups.
+pub(crate) struct Items {
+    pub items: Vec<Item>,
+    /// By group: samples.
+    pub samples: Vec<usize>,
+}
+
+impl Items {
+    pub(crate) fn of(profile: &Profile, shown: &Shown, stalls: Stalls) -> Self {
+        let slices = Slices::of(profile);
+        let mut samples = vec![0; profile.groups.len()];
+        for sample in &profile.samples {
+            if let Some(group) = profile.group(sample.task) {
+                samples[group] += 1;
+            }
+        }
+        let has_enough = |group: usize| samples[group] >= SAMPLES_MIN;
+        let sampled = profile.samples.iter().filter_map(|sample| {
+            let group = profile.group(sample.task).filter(|&group| has_enough(group))?;
+            sampled(profile, shown, &slices, group, sample, stalls)
+        });
+        let mut items: Vec<Item> = sampled.collect();
+        for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
+            items.extend(assumed(profile, shown, &slices, group));
+        }
+        Self { items, samples }
+    }
+
+    /// Whether a group's losses rest on an assumption: that its tasks demand no level.
+    pub(crate) fn is_assumed(&self, group: usize) -> bool {
+        self.samples[group] < SAMPLES_MIN
+    }
+}
+
+fn sampled(
+    profile: &Profile,
+    shown: &Shown,
+    slices: &Slices,
+    group: usize,
+    sample: &Sample,
+    stalls: Stalls,
+) -> Option<Item> {
+    let level = usize::from(main_level_of(&sample.level_cycles)?);
+    let lost = Moment::of(sample, &profile.cpu.turbo, stalls).lost();
+    let moment = Where {
+        cpu: sample.cpu,
+        time_ns: sample.time_ns,
+        own_level: sample.level_alone,
+        is_by_sibling: sample.level_beside.map(|level| level > sample.level_alone),
+    };
+    let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
+    Some(Item { group, level, lost, parts })
+}
+
+/// Moments of slices, as if the group's tasks demanded no level.
+fn assumed(profile: &Profile, shown: &Shown, slices: &Slices, group: usize) -> Vec<Item> {
+    let of_group = |slice: &&Slice| profile.group(slice.task) == Some(group);
+    let own: Vec<&Slice> = profile.slices.iter().filter(of_group).collect();
+    let step = own.len().div_ceil(SLICES_MAX).max(1);
+    let mut items = Vec::new();
+    for slice in own.into_iter().step_by(step) {
+        for level in 0..LEVELS_MAX {
+            let counts = at_level(&slice.counts, level);
+            if counts.cycles == 0 {
+                continue;
+            }
+            let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, 0).lost_ns;
+            let lost = lost_ns as f64 / counts.time_ns.max(1) as f64;
+            let time_ns = slice.began_ns.midpoint(slice.ended_ns);
+            let moment = Where { cpu: slice.cpu, time_ns, own_level: 0, is_by_sibling: None };
+            let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
+            items.push(Item { group, level, lost, parts });
+        }
+    }
+    items
+}
+
+/// The part of a slice's counts that ran at a level, taken to be at the slice's mean frequency.
+fn at_level(counts: &policy::Slice, level: usize) -> policy::Slice {
+    let cycles = counts.level_cycles[level];
+    let scaled = |value: u64| {
+        (u128::from(value) * u128::from(cycles) / u128::from(counts.cycles.max(1))) as u64
+    };
+    let mut level_cycles = [0; LEVELS_MAX];
+    level_cycles[level] = cycles;
+    policy::Slice {
+        time_ns: scaled(counts.time_ns),
+        cycles,
+        ref_cycles: scaled(counts.ref_cycles),
+        level_cycles,
+        stall_cycles: scaled(counts.stall_cycles),
+        first_row: 0,
+    }
+}

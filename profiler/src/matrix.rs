@@ -1,0 +1,197 @@
+//! Who lost how much to whom: one matrix with intervals.
+
+use cpu_model::LEVELS_MAX;
+use random::SplitMix64;
+
+use crate::culprits::Cause;
+use crate::items::{Item, Items};
+use crate::overhead::Stalls;
+use crate::profile::Profile;
+use crate::shown::Shown;
+use crate::times::{Times, times};
+
+/// A value and its 95 % interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Estimate {
+    /// The value.
+    pub value: f64,
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+/// What a group lost in all.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Victim {
+    /// Index into [`Profile::groups`].
+    pub group: usize,
+    /// CPU time of its tasks.
+    pub cpu_time_ns: u64,
+    /// Time that its tasks were runnable without a CPU.
+    pub waited_ns: u64,
+    /// CPU time lost.
+    pub lost_ns: Estimate,
+    /// By how much longer its work took, in percent (Eq. D 4.2).
+    pub overhead_pct: Estimate,
+    /// Samples of its tasks.
+    pub samples: usize,
+    /// Whether it has too few samples, so that its tasks are taken to demand no level.
+    pub is_assumed: bool,
+    /// The highest level that its tasks demand themselves.
+    pub own_level: u8,
+}
+
+/// What one group lost to another.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Index into [`Profile::groups`].
+    pub victim: usize,
+    /// Index into [`Profile::groups`]; `None`: unknown.
+    pub culprit: Option<usize>,
+    /// CPU time lost, by [`Cause::ALL`].
+    pub by_cause_ns: [f64; 3],
+    /// CPU time lost.
+    pub lost_ns: Estimate,
+}
+
+/// Losses by victim and culprit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Matrix {
+    /// By group.
+    pub victims: Vec<Victim>,
+    /// By victim and culprit; pairs without loss are left out.
+    pub entries: Vec<Entry>,
+}
+
+/// Bootstrap replicates of an interval.
+const REPLICATES: usize = 400;
+
+impl Matrix {
+    /// The estimator with pauses: samples say which share of the time at each level was lost, and
+    /// counters at switches say how much time that was. `seed` decides the intervals' draws.
+    #[must_use]
+    pub fn of_samples(profile: &Profile, stalls: Stalls, seed: u64) -> Self {
+        let shown = Shown::of(profile);
+        let items = Items::of(profile, &shown, stalls);
+        let times = times(profile);
+        let draws = Draws::of(&items.items, &times, seed);
+        let groups = 0..times.len();
+        let victims = groups.clone().map(|group| {
+            let time_ns = times[group].cpu_time_ns as f64;
+            Victim {
+                group,
+                cpu_time_ns: times[group].cpu_time_ns,
+                waited_ns: times[group].waited_ns,
+                lost_ns: draws.estimate(|sums| sums.lost_ns(group)),
+                overhead_pct: draws.estimate(|sums| {
+                    let left_ns = time_ns - sums.lost_ns(group);
+                    if left_ns > 0.0 { 100.0 * (time_ns / left_ns - 1.0) } else { 0.0 }
+                }),
+                samples: items.samples[group],
+                is_assumed: items.is_assumed(group),
+                own_level: shown.highest(group),
+            }
+        });
+        let columns = times.len() + 1;
+        let pairs = groups.flat_map(|victim| (0..columns).map(move |column| (victim, column)));
+        let entries = pairs.filter_map(|(victim, column)| {
+            let by_cause_ns = draws.whole.pair_ns(victim, column);
+            (by_cause_ns.iter().sum::<f64>() > 0.0).then(|| Entry {
+                victim,
+                culprit: (column + 1 < columns).then_some(column),
+                by_cause_ns,
+                lost_ns: draws.estimate(|sums| sums.pair_ns(victim, column).iter().sum()),
+            })
+        });
+        Self { victims: victims.collect(), entries: entries.collect() }
+    }
+}
+
+/// The sums of all items, and those of items drawn again (bootstrap).
+struct Draws {
+    whole: Sums,
+    again: Vec<Sums>,
+}
+
+impl Draws {
+    fn of(items: &[Item], times: &[Times], seed: u64) -> Self {
+        let mut random = SplitMix64::new(seed);
+        let mut draw = || &items[random.below(items.len() as u64) as usize];
+        let again =
+            (0..REPLICATES).map(|_| Sums::of((0..items.len()).map(|_| draw()), times)).collect();
+        Self { whole: Sums::of(items.iter(), times), again }
+    }
+
+    fn estimate(&self, of: impl Fn(&Sums) -> f64) -> Estimate {
+        let mut values: Vec<f64> = self.again.iter().map(&of).collect();
+        values.sort_by(f64::total_cmp);
+        let at = |share: f64| values[(REPLICATES as f64 * share) as usize];
+        Estimate { value: of(&self.whole), low: at(0.025), high: at(0.975) }
+    }
+}
+
+/// Losses by victim, culprit and cause.
+struct Sums {
+    columns: usize,
+    lost_ns: Vec<[f64; 3]>,
+}
+
+impl Sums {
+    fn of<'a>(items: impl Iterator<Item = &'a Item>, times: &[Times]) -> Self {
+        let columns = times.len() + 1;
+        let mut counts = vec![[0.0; LEVELS_MAX]; times.len()];
+        // Items above level 0, and those of them that lose.
+        let mut above = vec![(0.0, 0.0); times.len()];
+        let mut shares = vec![[[0.0; 3]; LEVELS_MAX]; times.len() * columns];
+        for item in items {
+            counts[item.group][item.level] += 1.0;
+            if item.level > 0 {
+                above[item.group].0 += 1.0;
+                above[item.group].1 += f64::from(u8::from(item.lost > 0.0));
+            }
+            for part in &item.parts {
+                let column = part.culprit.unwrap_or(columns - 1);
+                shares[item.group * columns + column][item.level][part.cause as usize] +=
+                    item.lost * part.share;
+            }
+        }
+        let mut lost_ns = vec![[0.0; 3]; times.len() * columns];
+        for (pair, lost_ns) in lost_ns.iter_mut().enumerate() {
+            let group = pair / columns;
+            for level in 0..LEVELS_MAX {
+                if counts[group][level] > 0.0 {
+                    let time_ns = times[group].at_level_ns[level] / counts[group][level];
+                    for (sum, share) in lost_ns.iter_mut().zip(shares[pair][level]) {
+                        *sum += share * time_ns;
+                    }
+                }
+            }
+        }
+        let mut sums = Self { columns, lost_ns };
+        for (group, (all, losing)) in above.into_iter().enumerate() {
+            if losing > 0.0 {
+                sums.add_transitions(group, times[group].transition_ns * losing / all);
+            }
+        }
+        sums
+    }
+
+    /// Transitions have the culprits of the levels that they lead to.
+    fn add_transitions(&mut self, group: usize, time_ns: f64) {
+        let lost_ns = self.lost_ns(group);
+        for pair in &mut self.lost_ns[group * self.columns..(group + 1) * self.columns] {
+            let share = pair.iter().sum::<f64>() / lost_ns;
+            pair[Cause::Transition as usize] = time_ns * share;
+        }
+    }
+
+    fn pair_ns(&self, victim: usize, column: usize) -> [f64; 3] {
+        self.lost_ns[victim * self.columns + column]
+    }
+
+    fn lost_ns(&self, victim: usize) -> f64 {
+        let row = &self.lost_ns[victim * self.columns..(victim + 1) * self.columns];
+        row.iter().flatten().sum()
+    }
+}
