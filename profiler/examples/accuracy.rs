@@ -4,7 +4,7 @@ use profiler::{Plan, Stalls, matrix};
 use scenarios::{MachineDefaults, Scenario};
 use simulator::Config;
 
-struct Args { rate: f64, seeds: u64, published: bool, verbose: bool, over: std::collections::BTreeMap<String, f64>, splits: bool }
+struct Args { rate: f64, seeds: u64, published: bool, verbose: bool, over: std::collections::BTreeMap<String, f64>, splits: bool, slices: bool }
 #[derive(Default)]
 struct Errors { all: Vec<f64>, culprits: (u32, u32), covered: (u32,u32), slower: Vec<f64> }
 
@@ -47,7 +47,7 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
         }
         let p = joined.unwrap();
         let stalls = if args.published { Stalls::Alone } else { Stalls::Before };
-        let m = matrix::Matrix::of_samples(&p, stalls, 1);
+        let m = if args.slices { matrix::Matrix::of_slices(&p, 1) } else { matrix::Matrix::of_samples(&p, stalls, 1) };
         let e = errors.entry(backs[case.background].to_owned()).or_default();
         e.slower.push((with as f64 / without as f64 - 1.0) * 100.0);
         for (g, app) in w.applications.iter().enumerate() {
@@ -80,7 +80,7 @@ fn main() {
     let mut over = std::collections::BTreeMap::new();
     let length: f64 = arg[2].parse().unwrap();
     if length > 0.0 { over.insert("length".to_owned(), length); }
-    let args = Args { rate: arg[3].parse().unwrap(), seeds: arg[4].parse().unwrap(), published: has("published"), verbose: has("v"), over, splits: has("splits") };
+    let args = Args { rate: arg[3].parse().unwrap(), seeds: arg[4].parse().unwrap(), published: has("published"), verbose: has("v"), over, splits: has("splits"), slices: has("slices") };
     let mut errors = Default::default();
     if let Some(range) = arg[1].strip_prefix("mix:") {
         let (a, b) = range.split_once('-').unwrap();

@@ -62,7 +62,7 @@ impl<'a> Slices<'a> {
     }
 
     /// Slices on the core of a CPU that overlap a span of time.
-    fn within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &'a Slice> {
+    pub(crate) fn within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &'a Slice> {
         let core = self.core_of.get(cpu as usize).and_then(|&core| self.of_core.get(core));
         let core: &[usize] = core.map_or(&[], Vec::as_slice);
         let began_ns = |&position: &usize| self.profile.slices[position].began_ns;

@@ -3,6 +3,7 @@
 use cpu_model::LEVELS_MAX;
 
 use crate::culprits::{Part, Slices, Where, parts};
+use crate::evidence::Evidence;
 use crate::machine::main_level_of;
 use crate::overhead::{Moment, Stalls};
 use crate::profile::{Profile, Slice};
@@ -19,6 +20,8 @@ pub(crate) struct Item {
     pub group: usize,
     /// Level in force.
     pub level: usize,
+    /// How much it counts among those of the same group and level.
+    pub weight: f64,
     /// Share of the moment that was lost.
     pub lost: f64,
     /// Which groups caused it.
@@ -33,7 +36,8 @@ pub(crate) struct Items {
 }
 
 impl Items {
-    pub(crate) fn of(profile: &Profile, shown: &Shown, stalls: Stalls) -> Self {
+    /// Of samples; groups with too few are taken to demand no level.
+    pub(crate) fn of_samples(profile: &Profile, shown: &Shown, stalls: Stalls) -> Self {
         let slices = Slices::of(profile);
         let mut samples = vec![0; profile.groups.len()];
         for sample in &profile.samples {
@@ -48,9 +52,19 @@ impl Items {
         });
         let mut items: Vec<Item> = sampled.collect();
         for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
-            items.extend(assumed(profile, shown, &slices, group));
+            items.extend(of_slices(profile, shown, &slices, group, |_| 0));
         }
         Self { items, samples }
+    }
+
+    /// Of slices alone.
+    pub(crate) fn of_slices(profile: &Profile, evidence: &Evidence, slices: &Slices) -> Self {
+        let groups = profile.groups.len();
+        let of_group = |group: usize| {
+            let own_level = |slice: &Slice| evidence.own_level(profile, group, slice);
+            of_slices(profile, &evidence.shown, slices, group, own_level)
+        };
+        Self { items: (0..groups).flat_map(of_group).collect(), samples: vec![0; groups] }
     }
 
     /// Whether a group's losses rest on an assumption: that its tasks demand no level.
@@ -76,27 +90,35 @@ fn sampled(
         is_by_sibling: sample.level_beside.map(|level| level > sample.level_alone),
     };
     let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
-    Some(Item { group, level, lost, parts })
+    Some(Item { group, level, weight: 1.0, lost, parts })
 }
 
-/// Moments of slices, as if the group's tasks demanded no level.
-fn assumed(profile: &Profile, shown: &Shown, slices: &Slices, group: usize) -> Vec<Item> {
+/// Moments of a group's slices.
+fn of_slices(
+    profile: &Profile,
+    shown: &Shown,
+    slices: &Slices,
+    group: usize,
+    own_level: impl Fn(&Slice) -> u8,
+) -> Vec<Item> {
     let of_group = |slice: &&Slice| profile.group(slice.task) == Some(group);
     let own: Vec<&Slice> = profile.slices.iter().filter(of_group).collect();
     let step = own.len().div_ceil(SLICES_MAX).max(1);
     let mut items = Vec::new();
     for slice in own.into_iter().step_by(step) {
+        let own_level = own_level(slice);
         for level in 0..LEVELS_MAX {
             let counts = at_level(&slice.counts, level);
             if counts.cycles == 0 {
                 continue;
             }
-            let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, 0).lost_ns;
+            let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, own_level).lost_ns;
             let lost = lost_ns as f64 / counts.time_ns.max(1) as f64;
             let time_ns = slice.began_ns.midpoint(slice.ended_ns);
-            let moment = Where { cpu: slice.cpu, time_ns, own_level: 0, is_by_sibling: None };
+            let moment = Where { cpu: slice.cpu, time_ns, own_level, is_by_sibling: None };
             let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
-            items.push(Item { group, level, lost, parts });
+            let weight = counts.time_ns as f64;
+            items.push(Item { group, level, weight, lost, parts });
         }
     }
     items

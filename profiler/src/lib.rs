@@ -1,6 +1,7 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
 mod culprits;
+mod evidence;
 mod items;
 mod machine;
 pub mod matrix;

@@ -3,7 +3,8 @@
 use cpu_model::LEVELS_MAX;
 use random::SplitMix64;
 
-use crate::culprits::Cause;
+use crate::culprits::{Cause, Slices};
+use crate::evidence::Evidence;
 use crate::items::{Item, Items};
 use crate::overhead::Stalls;
 use crate::profile::Profile;
@@ -72,8 +73,22 @@ impl Matrix {
     /// counters at switches say how much time that was. `seed` decides the intervals' draws.
     #[must_use]
     pub fn of_samples(profile: &Profile, stalls: Stalls, seed: u64) -> Self {
-        let shown = Shown::of(profile);
-        let items = Items::of(profile, &shown, stalls);
+        let shown = Shown::by_samples(profile);
+        let items = Items::of_samples(profile, &shown, stalls);
+        Self::of(profile, &items, &shown, seed)
+    }
+
+    /// The estimator without pauses: which levels a group's tasks demand themselves follows from
+    /// counters at switches.
+    #[must_use]
+    pub fn of_slices(profile: &Profile, seed: u64) -> Self {
+        let slices = Slices::of(profile);
+        let evidence = Evidence::of(profile, &slices);
+        let items = Items::of_slices(profile, &evidence, &slices);
+        Self::of(profile, &items, &evidence.shown, seed)
+    }
+
+    fn of(profile: &Profile, items: &Items, shown: &Shown, seed: u64) -> Self {
         let times = times(profile);
         let draws = Draws::of(&items.items, &times, seed);
         let groups = 0..times.len();
@@ -145,15 +160,15 @@ impl Sums {
         let mut above = vec![(0.0, 0.0); times.len()];
         let mut shares = vec![[[0.0; 3]; LEVELS_MAX]; times.len() * columns];
         for item in items {
-            counts[item.group][item.level] += 1.0;
+            counts[item.group][item.level] += item.weight;
             if item.level > 0 {
-                above[item.group].0 += 1.0;
-                above[item.group].1 += f64::from(u8::from(item.lost > 0.0));
+                above[item.group].0 += item.weight;
+                above[item.group].1 += if item.lost > 0.0 { item.weight } else { 0.0 };
             }
             for part in &item.parts {
                 let column = part.culprit.unwrap_or(columns - 1);
                 shares[item.group * columns + column][item.level][part.cause as usize] +=
-                    item.lost * part.share;
+                    item.weight * item.lost * part.share;
             }
         }
         let mut lost_ns = vec![[0.0; 3]; times.len() * columns];

@@ -4,32 +4,48 @@ use cpu_model::LEVELS_MAX;
 
 use crate::profile::Profile;
 
-/// By group: how often its tasks demanded each level when they ran alone (D 4.4).
+/// By group: how often its tasks were seen to demand each level.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    samples: Vec<[u32; LEVELS_MAX]>,
+    seen: Vec<[f64; LEVELS_MAX]>,
 }
 
 impl Shown {
-    pub(crate) fn of(profile: &Profile) -> Self {
-        let mut samples = vec![[0; LEVELS_MAX]; profile.groups.len()];
+    pub(crate) fn nothing(groups: usize) -> Self {
+        Self { seen: vec![[0.0; LEVELS_MAX]; groups] }
+    }
+
+    /// As samples show it: the level in force when a task ran alone (D 4.4).
+    pub(crate) fn by_samples(profile: &Profile) -> Self {
+        let mut shown = Self::nothing(profile.groups.len());
         for sample in &profile.samples {
             if let Some(group) = profile.group(sample.task) {
-                samples[group][usize::from(sample.level_alone).min(LEVELS_MAX - 1)] += 1;
+                shown.see(group, sample.level_alone, 1.0);
             }
         }
-        Self { samples }
+        shown
     }
 
-    /// Share of a group's samples that demanded more than a level.
+    /// Notes that tasks of a group demanded a level, so much.
+    pub(crate) fn see(&mut self, group: usize, level: u8, weight: f64) {
+        self.seen[group][usize::from(level).min(LEVELS_MAX - 1)] += weight;
+    }
+
+    /// Notes that a group demands a level in that share of its time, whatever was seen.
+    pub(crate) fn imply(&mut self, group: usize, level: u8, share: f64) {
+        let all: f64 = self.seen[group].iter().sum::<f64>().max(1.0);
+        self.seen[group][usize::from(level)] += all * share / (1.0 - share).max(1e-3);
+    }
+
+    /// Share of what was seen of a group that demanded more than a level.
     pub(crate) fn above(&self, group: usize, level: u8) -> f64 {
-        let samples = &self.samples[group];
-        let all: u32 = samples.iter().sum();
-        let above: u32 = samples.iter().skip(usize::from(level) + 1).sum();
-        if all == 0 { 0.0 } else { f64::from(above) / f64::from(all) }
+        let seen = &self.seen[group];
+        let all: f64 = seen.iter().sum();
+        let above: f64 = seen.iter().skip(usize::from(level) + 1).sum();
+        if all > 0.0 { above / all } else { 0.0 }
     }
 
-    /// The highest level that a group demanded in at least a hundredth of its samples.
+    /// The highest level that a group demanded in at least a hundredth of what was seen.
     pub(crate) fn highest(&self, group: usize) -> u8 {
         (1..LEVELS_MAX as u8).rev().find(|&level| self.above(group, level - 1) >= 0.01).unwrap_or(0)
     }

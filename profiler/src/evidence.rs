@@ -1,0 +1,109 @@
+//! Which levels do groups demand, where no core is paused? From what counters show at switches:
+//! wide floating-point instructions that retired, and levels that no other group can have demanded.
+
+use cpu_model::{Class, CpuModel, LEVELS_MAX};
+
+use crate::culprits::Slices;
+use crate::profile::{Profile, Slice};
+use crate::shown::Shown;
+
+/// As many slices stand for all of them.
+const SLICES_MAX: usize = 20_000;
+/// A level that so small a share of its slices leaves unexplained names no further group.
+const UNEXPLAINED_MAX: f64 = 0.01;
+
+/// What is known of each group.
+pub(crate) struct Evidence {
+    pub shown: Shown,
+    /// By group: the highest level that only its own tasks can have demanded. Nothing tells when.
+    pub implied: Vec<u8>,
+}
+
+impl Evidence {
+    pub(crate) fn of(profile: &Profile, slices: &Slices) -> Self {
+        let groups = profile.groups.len();
+        let mut evidence = Self { shown: Shown::nothing(groups), implied: vec![0; groups] };
+        for slice in &profile.slices {
+            if let Some(group) = profile.group(slice.task) {
+                let level = retired_level(&profile.cpu, slice);
+                evidence.shown.see(group, level, slice.counts.time_ns as f64);
+            }
+        }
+        for level in (1..profile.cpu.turbo.levels as u8).rev() {
+            evidence.imply(profile, slices, level);
+        }
+        evidence
+    }
+
+    /// Level that a slice's own task demands.
+    pub(crate) fn own_level(&self, profile: &Profile, group: usize, slice: &Slice) -> u8 {
+        retired_level(&profile.cpu, slice).max(self.implied[group])
+    }
+
+    /// Names groups until they explain where a level was in force: of the groups whose tasks ran on
+    /// the core while it was held, the one that explains most and of whose slices most had it.
+    fn imply(&mut self, profile: &Profile, slices: &Slices, level: u8) {
+        let step = profile.slices.len().div_ceil(SLICES_MAX).max(1);
+        let mut having = vec![(0.0, 0.0); profile.groups.len()];
+        let mut unexplained: Vec<Vec<usize>> = Vec::new();
+        let mut all = 0;
+        for slice in profile.slices.iter().step_by(step) {
+            let Some(group) = profile.group(slice.task) else { continue };
+            let has_level = share_at(slice, level) > 0.0;
+            having[group].0 += share_at(slice, level);
+            having[group].1 += 1.0;
+            if has_level {
+                all += 1;
+                let since_ns = slice.began_ns.saturating_sub(profile.hold_ns());
+                let near = slices.within(slice.cpu, since_ns, slice.ended_ns);
+                let mut present: Vec<usize> =
+                    near.filter_map(|slice| profile.group(slice.task)).collect();
+                present.sort_unstable();
+                present.dedup();
+                unexplained.push(present);
+            }
+        }
+        let demands = |evidence: &Self, group: usize| {
+            evidence.implied[group] >= level || evidence.shown.above(group, level - 1) > 0.0
+        };
+        unexplained.retain(|present| !present.iter().any(|&group| demands(self, group)));
+        while unexplained.len() as f64 > UNEXPLAINED_MAX * f64::from(all) {
+            let mut score = vec![0.0; profile.groups.len()];
+            for &group in unexplained.iter().flatten() {
+                score[group] += (having[group].0 / f64::max(having[group].1, 1.0)).powi(2);
+            }
+            let best = (0..score.len()).max_by(|&a, &b| score[a].total_cmp(&score[b]));
+            let Some(best) = best.filter(|&best| score[best] > 0.0) else { return };
+            self.implied[best] = level;
+            let seen = having[best].0 / having[best].1;
+            self.shown.imply(best, level, seen);
+            unexplained.retain(|present| !present.contains(&best));
+        }
+    }
+}
+
+/// The level that the wide floating-point instructions of a slice demanded: one that was in force.
+fn retired_level(cpu: &CpuModel, slice: &Slice) -> u8 {
+    let permille = |retired: u64| {
+        u32::try_from(1000 * retired / slice.counts.cycles.max(1)).unwrap_or(u32::MAX)
+    };
+    let wide = [Class::Avx2Heavy, Class::Avx512Heavy].into_iter().zip(slice.retired);
+    let demanded = wide.filter(|&(_, retired)| permille(retired) > 0).map(|(class, retired)| {
+        // Bursts retire more while they last than the slice on average.
+        let in_bursts = cpu.level_demanded(class, 1000);
+        in_force(slice, in_bursts).max(cpu.level_demanded(class, permille(retired)))
+    });
+    demanded.max().unwrap_or(0)
+}
+
+/// The highest level up to a limit that was in force in a slice.
+fn in_force(slice: &Slice, limit: u8) -> u8 {
+    let had = |&level: &u8| slice.counts.level_cycles[usize::from(level)] > 0;
+    (1..=limit.min(LEVELS_MAX as u8 - 1)).rev().find(had).unwrap_or(0)
+}
+
+/// Share of a slice's cycles at a level or above.
+fn share_at(slice: &Slice, level: u8) -> f64 {
+    let above: u64 = slice.counts.level_cycles[usize::from(level)..].iter().sum();
+    above as f64 / slice.counts.cycles.max(1) as f64
+}
