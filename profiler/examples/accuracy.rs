@@ -23,14 +23,13 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
         let mut lost = vec![0u64; groups];
         let mut pair = vec![0u64; groups * groups];
         let (mut with, mut without) = (0, 0);
-        let mut offset = 0;
         for seed in 1..=args.seeds {
             let config = Config { seed, start: scenario.run.start, ..Config::plain(
                 simulator::Scheduler::Muqss { rq_sharing: simulator::RqSharing::None, interactive: true },
                 scenario.run.limit_ns * 10) };
             let plan = if args.published { Plan::published(&cpu, seed) } else { Plan::ours(&cpu, seed) };
             let plan = Plan { splits_causes: args.splits, ..plan.with_rate(args.rate) };
-            let (mut p, o) = profiler::simulated::profile(&cpu, &w, &config, plan).unwrap();
+            let (p, o) = profiler::simulated::profile(&cpu, &w, &config, plan).unwrap();
             without += simulator::run(&cpu, &w, &config).unwrap().simulated_ns;
             with += o.simulated_ns;
             for (i, t) in o.tasks.iter().enumerate() {
@@ -39,10 +38,7 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
             }
             for l in &o.losses { pair[l.victim as usize * groups + l.culprit as usize] += l.lost_ns; }
             // Runs one after the other.
-            p.samples.iter_mut().for_each(|s| s.time_ns += offset);
-            p.slices.iter_mut().for_each(|s| { s.began_ns += offset; s.ended_ns += offset; });
-            offset += o.simulated_ns + 10_000_000;
-            match &mut joined { None => joined = Some(p), Some(j) => { j.samples.extend(p.samples); j.slices.extend(p.slices);
+            match &mut joined { None => joined = Some(p), Some(j) => { j.samples.extend(p.samples); j.slices.extend(p.slices); for (a, b) in j.times.iter_mut().zip(&p.times) { a.cpu_time_ns += b.cpu_time_ns; a.waited_ns += b.waited_ns; a.transition_ns += b.transition_ns; for (x, y) in a.at_level_ns.iter_mut().zip(b.at_level_ns) { *x += y; } }
                 j.tally.taken += p.tally.taken; j.tally.switched += p.tally.switched; j.tally.idle += p.tally.idle; j.tally.halted += p.tally.halted; } }
         }
         let p = joined.unwrap();

@@ -1,6 +1,6 @@
 //! Which task caused the loss of a sample?
 
-use crate::profile::{Profile, Slice};
+use crate::profile::{Profile, Stay};
 use crate::shown::Shown;
 
 /// How a level that a task does not demand slows it.
@@ -30,74 +30,30 @@ pub(crate) struct Part {
     pub share: f64,
 }
 
-/// Slices of each core, by beginning.
-pub(crate) struct Slices<'a> {
-    profile: &'a Profile,
-    /// By core: positions in the profile's slices.
-    of_core: Vec<Vec<usize>>,
-    core_of: Vec<usize>,
-    longest_ns: u64,
-}
-
-impl<'a> Slices<'a> {
-    pub(crate) fn of(profile: &'a Profile) -> Self {
-        let cpus = profile.cores.iter().flatten().max().map_or(0, |&cpu| cpu as usize + 1);
-        let mut core_of = vec![usize::MAX; cpus];
-        for (core, cpus) in profile.cores.iter().enumerate() {
-            for &cpu in cpus {
-                core_of[cpu as usize] = core;
-            }
-        }
-        let mut of_core = vec![Vec::new(); profile.cores.len()];
-        for (position, slice) in profile.slices.iter().enumerate() {
-            if let Some(core) = core_of.get(slice.cpu as usize).and_then(|&it| of_core.get_mut(it)) {
-                core.push(position);
-            }
-        }
-        for core in &mut of_core {
-            core.sort_by_key(|&position| profile.slices[position].began_ns);
-        }
-        let longest = profile.slices.iter().map(|slice| slice.ended_ns - slice.began_ns).max();
-        Self { profile, of_core, core_of, longest_ns: longest.unwrap_or(0) }
-    }
-
-    /// Slices on the core of a CPU that overlap a span of time.
-    pub(crate) fn within(&self, cpu: u32, from_ns: u64, to_ns: u64) -> impl Iterator<Item = &'a Slice> {
-        let core = self.core_of.get(cpu as usize).and_then(|&core| self.of_core.get(core));
-        let core: &[usize] = core.map_or(&[], Vec::as_slice);
-        let began_ns = |&position: &usize| self.profile.slices[position].began_ns;
-        // A slice that began earlier has ended before the span.
-        let earliest_ns = from_ns.saturating_sub(self.longest_ns);
-        let first = core.partition_point(|position| began_ns(position) < earliest_ns);
-        core[first..]
-            .iter()
-            .take_while(move |position| began_ns(position) <= to_ns)
-            .map(|&position| &self.profile.slices[position])
-            .filter(move |slice| slice.ended_ns >= from_ns)
-    }
-}
-
 /// Splits a loss among the tasks that ran on its core while the level was held: those that run at
 /// the moment by how often their group demands more than the victim, the rest among those before,
 /// the last first, as the last one to demand a level holds it.
-pub(crate) fn parts(moment: &Where, shown: &Shown, slices: &Slices) -> Vec<Part> {
+pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Part> {
     let now_ns = moment.time_ns;
-    let since_ns = now_ns.saturating_sub(slices.profile.hold_ns());
+    let since_ns = now_ns.saturating_sub(profile.hold_ns());
     let mut candidates = Vec::new();
-    for slice in slices.within(moment.cpu, since_ns, now_ns) {
-        let Some(group) = slices.profile.group(slice.task) else { continue };
+    for stay in moment.stays {
+        let Some(group) = profile.group(stay.task) else { continue };
         let chance = shown.above(group, moment.own_level);
         if chance <= 0.0 {
             continue;
         }
         // The victim itself was seen not to demand the level now.
-        if slice.cpu != moment.cpu && slice.ended_ns > now_ns {
+        let is_there = stay.ended_ns.is_none_or(|ended_ns| ended_ns > now_ns);
+        if stay.cpu != moment.cpu && is_there {
             candidates.push(Candidate { left_ns: u64::MAX, group, cause: Cause::Sibling, chance });
         }
-        let left_ns = slice.ended_ns.min(now_ns);
-        let time_ns = left_ns - slice.began_ns.max(since_ns).min(now_ns);
+        let left_ns = stay.ended_ns.map_or(now_ns, |ended_ns| ended_ns.min(now_ns));
+        let time_ns = left_ns.saturating_sub(stay.began_ns.max(since_ns));
         let chance = 1.0 - (1.0 - chance).powf(time_ns as f64 / CHANGE_NS);
-        candidates.push(Candidate { left_ns, group, cause: Cause::Hold, chance });
+        if chance > 0.0 {
+            candidates.push(Candidate { left_ns, group, cause: Cause::Hold, chance });
+        }
     }
     candidates.sort_by_key(|it| (std::cmp::Reverse(it.left_ns), it.group));
     let mut parts = Parts::default();
@@ -118,11 +74,13 @@ pub(crate) fn parts(moment: &Where, shown: &Shown, slices: &Slices) -> Vec<Part>
 const CHANGE_NS: f64 = 300_000.0;
 
 /// The moment of a loss.
-pub(crate) struct Where {
+pub(crate) struct Where<'a> {
     pub cpu: u32,
     pub time_ns: u64,
     /// Level that the victim demands.
     pub own_level: u8,
+    /// Tasks on the core until then.
+    pub stays: &'a [Stay],
     /// Whether a sibling causes the loss, where step 5 measured it.
     pub is_by_sibling: Option<bool>,
 }

@@ -3,12 +3,9 @@
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX};
 
-use crate::culprits::Slices;
-use crate::profile::{Profile, Slice};
+use crate::profile::{Profile, Slice, SliceSeen};
 use crate::shown::Shown;
 
-/// As many slices stand for all of them.
-const SLICES_MAX: usize = 20_000;
 /// A level that so small a share of its slices leaves unexplained names no further group.
 const UNEXPLAINED_MAX: f64 = 0.01;
 
@@ -20,17 +17,17 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    pub(crate) fn of(profile: &Profile, slices: &Slices) -> Self {
+    pub(crate) fn of(profile: &Profile) -> Self {
         let groups = profile.groups.len();
         let mut evidence = Self { shown: Shown::nothing(groups), implied: vec![0; groups] };
-        for slice in &profile.slices {
+        for SliceSeen { slice, .. } in &profile.slices {
             if let Some(group) = profile.group(slice.task) {
                 let level = retired_level(&profile.cpu, slice);
                 evidence.shown.see(group, level, slice.counts.time_ns as f64);
             }
         }
         for level in (1..profile.cpu.turbo.levels as u8).rev() {
-            evidence.imply(profile, slices, level);
+            evidence.imply(profile, level);
         }
         evidence
     }
@@ -42,22 +39,19 @@ impl Evidence {
 
     /// Names groups until they explain where a level was in force: of the groups whose tasks ran on
     /// the core while it was held, the one that explains most and of whose slices most had it.
-    fn imply(&mut self, profile: &Profile, slices: &Slices, level: u8) {
-        let step = profile.slices.len().div_ceil(SLICES_MAX).max(1);
+    fn imply(&mut self, profile: &Profile, level: u8) {
         let mut having = vec![(0.0, 0.0); profile.groups.len()];
         let mut unexplained: Vec<Vec<usize>> = Vec::new();
         let mut all = 0;
-        for slice in profile.slices.iter().step_by(step) {
+        for SliceSeen { slice, company, .. } in &profile.slices {
             let Some(group) = profile.group(slice.task) else { continue };
             let has_level = share_at(slice, level) > 0.0;
             having[group].0 += share_at(slice, level);
             having[group].1 += 1.0;
             if has_level {
                 all += 1;
-                let since_ns = slice.began_ns.saturating_sub(profile.hold_ns());
-                let near = slices.within(slice.cpu, since_ns, slice.ended_ns);
                 let mut present: Vec<usize> =
-                    near.filter_map(|slice| profile.group(slice.task)).collect();
+                    company.iter().filter_map(|&task| profile.group(task)).collect();
                 present.sort_unstable();
                 present.dedup();
                 unexplained.push(present);

@@ -2,12 +2,11 @@
 
 use cpu_model::LEVELS_MAX;
 
-use crate::culprits::{Part, Slices, Where, parts};
+use crate::culprits::{Part, Where, parts};
 use crate::evidence::Evidence;
 use crate::machine::main_level_of;
 use crate::overhead::{Moment, Stalls};
-use crate::profile::{Profile, Slice};
-use crate::sample::Sample;
+use crate::profile::{Profile, SampleSeen, Slice, SliceSeen};
 use crate::shown::Shown;
 
 /// Fewer samples than this say nothing about a group.
@@ -38,31 +37,30 @@ pub(crate) struct Items {
 impl Items {
     /// Of samples; groups with too few are taken to demand no level.
     pub(crate) fn of_samples(profile: &Profile, shown: &Shown, stalls: Stalls) -> Self {
-        let slices = Slices::of(profile);
         let mut samples = vec![0; profile.groups.len()];
-        for sample in &profile.samples {
-            if let Some(group) = profile.group(sample.task) {
+        for seen in &profile.samples {
+            if let Some(group) = profile.group(seen.sample.task) {
                 samples[group] += 1;
             }
         }
         let has_enough = |group: usize| samples[group] >= SAMPLES_MIN;
-        let sampled = profile.samples.iter().filter_map(|sample| {
-            let group = profile.group(sample.task).filter(|&group| has_enough(group))?;
-            sampled(profile, shown, &slices, group, sample, stalls)
+        let sampled = profile.samples.iter().filter_map(|seen| {
+            let group = profile.group(seen.sample.task).filter(|&group| has_enough(group))?;
+            sampled(profile, shown, group, seen, stalls)
         });
         let mut items: Vec<Item> = sampled.collect();
         for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
-            items.extend(of_slices(profile, shown, &slices, group, |_| 0));
+            items.extend(of_slices(profile, shown, group, |_| 0));
         }
         Self { items, samples }
     }
 
     /// Of slices alone.
-    pub(crate) fn of_slices(profile: &Profile, evidence: &Evidence, slices: &Slices) -> Self {
+    pub(crate) fn of_slices(profile: &Profile, evidence: &Evidence) -> Self {
         let groups = profile.groups.len();
         let of_group = |group: usize| {
             let own_level = |slice: &Slice| evidence.own_level(profile, group, slice);
-            of_slices(profile, &evidence.shown, slices, group, own_level)
+            of_slices(profile, &evidence.shown, group, own_level)
         };
         Self { items: (0..groups).flat_map(of_group).collect(), samples: vec![0; groups] }
     }
@@ -76,9 +74,8 @@ impl Items {
 fn sampled(
     profile: &Profile,
     shown: &Shown,
-    slices: &Slices,
     group: usize,
-    sample: &Sample,
+    SampleSeen { sample, stays }: &SampleSeen,
     stalls: Stalls,
 ) -> Option<Item> {
     let level = usize::from(main_level_of(&sample.level_cycles)?);
@@ -87,9 +84,10 @@ fn sampled(
         cpu: sample.cpu,
         time_ns: sample.time_ns,
         own_level: sample.level_alone,
+        stays,
         is_by_sibling: sample.level_beside.map(|level| level > sample.level_alone),
     };
-    let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
+    let parts = if lost > 0.0 { parts(&moment, shown, profile) } else { Vec::new() };
     Some(Item { group, level, weight: 1.0, lost, parts })
 }
 
@@ -97,15 +95,14 @@ fn sampled(
 fn of_slices(
     profile: &Profile,
     shown: &Shown,
-    slices: &Slices,
     group: usize,
     own_level: impl Fn(&Slice) -> u8,
 ) -> Vec<Item> {
-    let of_group = |slice: &&Slice| profile.group(slice.task) == Some(group);
-    let own: Vec<&Slice> = profile.slices.iter().filter(of_group).collect();
+    let of_group = |seen: &&SliceSeen| profile.group(seen.slice.task) == Some(group);
+    let own: Vec<&SliceSeen> = profile.slices.iter().filter(of_group).collect();
     let step = own.len().div_ceil(SLICES_MAX).max(1);
     let mut items = Vec::new();
-    for slice in own.into_iter().step_by(step) {
+    for SliceSeen { slice, stays, .. } in own.into_iter().step_by(step) {
         let own_level = own_level(slice);
         for level in 0..LEVELS_MAX {
             let counts = at_level(&slice.counts, level);
@@ -114,9 +111,9 @@ fn of_slices(
             }
             let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, own_level).lost_ns;
             let lost = lost_ns as f64 / counts.time_ns.max(1) as f64;
-            let time_ns = slice.began_ns.midpoint(slice.ended_ns);
-            let moment = Where { cpu: slice.cpu, time_ns, own_level, is_by_sibling: None };
-            let parts = if lost > 0.0 { parts(&moment, shown, slices) } else { Vec::new() };
+            let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
+            let moment = Where { cpu, time_ns, own_level, stays, is_by_sibling: None };
+            let parts = if lost > 0.0 { parts(&moment, shown, profile) } else { Vec::new() };
             let weight = counts.time_ns as f64;
             items.push(Item { group, level, weight, lost, parts });
         }

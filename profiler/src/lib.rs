@@ -1,5 +1,6 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
+mod collector;
 mod culprits;
 mod evidence;
 mod items;
@@ -14,10 +15,11 @@ mod shown;
 mod times;
 pub mod simulated;
 
+pub use collector::Collector;
 pub use culprits::Cause;
 pub use machine::{Machine, Reading, main_level};
 pub use overhead::{Moment, Stalls, overhead};
 pub use plan::Plan;
-pub use profile::{Profile, Slice};
+pub use profile::{Profile, SampleSeen, Slice, SliceSeen, Stay, Times};
 pub use sample::{Sample, Tally};
 pub use sampler::Sampler;

@@ -3,13 +3,13 @@
 use cpu_model::LEVELS_MAX;
 use random::SplitMix64;
 
-use crate::culprits::{Cause, Slices};
+use crate::culprits::Cause;
 use crate::evidence::Evidence;
 use crate::items::{Item, Items};
 use crate::overhead::Stalls;
-use crate::profile::Profile;
+use crate::profile::{Profile, Times};
 use crate::shown::Shown;
-use crate::times::{Times, times};
+use crate::times::by_group;
 
 /// A value and its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -82,14 +82,13 @@ impl Matrix {
     /// counters at switches.
     #[must_use]
     pub fn of_slices(profile: &Profile, seed: u64) -> Self {
-        let slices = Slices::of(profile);
-        let evidence = Evidence::of(profile, &slices);
-        let items = Items::of_slices(profile, &evidence, &slices);
+        let evidence = Evidence::of(profile);
+        let items = Items::of_slices(profile, &evidence);
         Self::of(profile, &items, &evidence.shown, seed)
     }
 
     fn of(profile: &Profile, items: &Items, shown: &Shown, seed: u64) -> Self {
-        let times = times(profile);
+        let times = by_group(&profile.times, &profile.group_of, profile.groups.len());
         let draws = Draws::of(&items.items, &times, seed);
         let groups = 0..times.len();
         let victims = groups.clone().map(|group| {

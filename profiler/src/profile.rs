@@ -1,26 +1,26 @@
 //! What was collected, whatever machine it came from.
 
-use cpu_model::CpuModel;
+use cpu_model::{CpuModel, LEVELS_MAX};
 
 use crate::sample::{Sample, Tally};
 
-/// Everything that an analysis needs. Times are of one clock.
+/// Everything that an analysis needs; its size does not grow with switches. Times are of one clock.
 #[derive(Clone, Debug)]
 pub struct Profile {
     /// The CPU: frequencies by level and turbo row, and how long levels are held.
     pub cpu: CpuModel,
-    /// CPUs by core.
-    pub cores: Vec<Vec<u32>>,
     /// Names of the groups that losses are told for: applications, processes, containers.
     pub groups: Vec<String>,
     /// By task: its group.
     pub group_of: Vec<u32>,
+    /// By task: sums over all its slices.
+    pub times: Vec<Times>,
     /// Samples by time.
-    pub samples: Vec<Sample>,
+    pub samples: Vec<SampleSeen>,
     /// How samples ended.
     pub tally: Tally,
-    /// Slices of all tasks, by end.
-    pub slices: Vec<Slice>,
+    /// Slices that chance selected, each as likely as any other.
+    pub slices: Vec<SliceSeen>,
 }
 
 /// A slice of a task: the time on a CPU since it came there or was last accounted.
@@ -44,6 +44,53 @@ pub struct Slice {
     pub retired: [u64; 2],
 }
 
+/// A time that a task spent on a CPU of the core in question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stay {
+    /// The task.
+    pub task: u32,
+    /// Where.
+    pub cpu: u32,
+    /// When it came.
+    pub began_ns: u64,
+    /// When it left; `None`: it was still there.
+    pub ended_ns: Option<u64>,
+}
+
+/// A sample, and the tasks that ran on its core while a level that was in force can have been
+/// demanded last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SampleSeen {
+    /// The sample.
+    pub sample: Sample,
+    /// Until the sample began.
+    pub stays: Vec<Stay>,
+}
+
+/// A slice, and the tasks that ran on its core.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SliceSeen {
+    /// The slice.
+    pub slice: Slice,
+    /// Those that can have demanded a level last that was in force at its end.
+    pub stays: Vec<Stay>,
+    /// Tasks that can have demanded any level that was in force in the slice, its own among them.
+    pub company: Vec<u32>,
+}
+
+/// Sums over the slices of a task.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Times {
+    /// CPU time.
+    pub cpu_time_ns: u64,
+    /// Time runnable without a CPU.
+    pub waited_ns: u64,
+    /// CPU time by level in force.
+    pub at_level_ns: [f64; LEVELS_MAX],
+    /// CPU time that transitions cost.
+    pub transition_ns: f64,
+}
+
 impl Profile {
     /// The group of a task; `None`: a task without one.
     #[must_use]
@@ -54,6 +101,11 @@ impl Profile {
     /// Longest time that the CPU holds a level.
     #[must_use]
     pub fn hold_ns(&self) -> u64 {
-        self.cpu.license.hold_ns.iter().copied().max().unwrap_or(0)
+        hold_ns(&self.cpu)
     }
+}
+
+/// Longest time that a CPU holds a level.
+pub(crate) fn hold_ns(cpu: &CpuModel) -> u64 {
+    cpu.license.hold_ns.iter().copied().max().unwrap_or(0)
 }

@@ -22,7 +22,7 @@ pub struct Sampler {
     acts_ns: u64,
     stage: Stage,
     random: SplitMix64,
-    samples: Vec<Sample>,
+    completed: Option<Sample>,
     tally: Tally,
 }
 
@@ -71,7 +71,7 @@ impl Sampler {
             acts_ns: begins_ns,
             stage: Stage::Begin,
             random,
-            samples: Vec::new(),
+            completed: None,
             tally: Tally::default(),
         };
         sampler.cpus.sort();
@@ -97,10 +97,9 @@ impl Sampler {
         !matches!(self.stage, Stage::Begin | Stage::Before { .. })
     }
 
-    /// The samples so far.
-    #[must_use]
-    pub fn samples(&self) -> &[Sample] {
-        &self.samples
+    /// The sample that the last act completed.
+    pub fn completed(&mut self) -> Option<Sample> {
+        self.completed.take()
     }
 
     /// How they ended.
@@ -312,7 +311,7 @@ impl Sampler {
 
     fn keep(&mut self, now_ns: u64, sample: Sample) {
         self.tally.taken += 1;
-        self.samples.push(sample);
+        self.completed = Some(sample);
         self.next(now_ns);
     }
 

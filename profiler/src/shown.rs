@@ -18,9 +18,9 @@ impl Shown {
     /// As samples show it: the level in force when a task ran alone (D 4.4).
     pub(crate) fn by_samples(profile: &Profile) -> Self {
         let mut shown = Self::nothing(profile.groups.len());
-        for sample in &profile.samples {
-            if let Some(group) = profile.group(sample.task) {
-                shown.see(group, sample.level_alone, 1.0);
+        for seen in &profile.samples {
+            if let Some(group) = profile.group(seen.sample.task) {
+                shown.see(group, seen.sample.level_alone, 1.0);
             }
         }
         shown

@@ -4,6 +4,7 @@ use cpu_model::CpuModel;
 use scenarios::Workload;
 use simulator::{Config, Operated, Operator, Outcome, SimError, SliceCounts};
 
+use crate::collector::Collector;
 use crate::machine::{Machine, Reading};
 use crate::plan::Plan;
 use crate::profile::{Profile, Slice};
@@ -24,24 +25,20 @@ pub fn profile(
     let core = |core: u32| (core * threads..(core + 1) * threads).collect();
     let cores: Vec<Vec<u32>> =
         (0..machine.packages * machine.cores_per_package).map(core).collect();
-    let mut profiler = Profiler { sampler: Sampler::new(plan, &cores, 0), slices: Vec::new() };
-    let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
-    let Profiler { sampler, slices } = profiler;
-    let profile = Profile {
-        cpu: cpu.clone(),
-        cores,
-        groups: workload.applications.iter().map(|it| it.name.clone()).collect(),
-        group_of: workload.threads.iter().map(|thread| thread.application).collect(),
-        samples: sampler.samples().to_vec(),
-        tally: sampler.tally(),
-        slices,
+    let mut profiler = Profiler {
+        collector: Collector::new(cpu, &cores, plan.seed),
+        sampler: Sampler::new(plan, &cores, 0),
     };
-    Ok((profile, outcome))
+    let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
+    let Profiler { sampler, collector } = profiler;
+    let groups = workload.applications.iter().map(|it| it.name.clone()).collect();
+    let group_of = workload.threads.iter().map(|thread| thread.application).collect();
+    Ok((collector.finish(sampler.tally(), groups, group_of), outcome))
 }
 
 struct Profiler {
     sampler: Sampler,
-    slices: Vec<Slice>,
+    collector: Collector,
 }
 
 impl Operator for Profiler {
@@ -52,12 +49,19 @@ impl Operator for Profiler {
     fn act(&mut self, machine: &mut dyn Operated) {
         let now_ns = machine.now_ns();
         self.sampler.act(now_ns, &mut Simulated(machine));
+        if let Some(sample) = self.sampler.completed() {
+            self.collector.sampled(&sample);
+        }
+    }
+
+    fn switched(&mut self, now_ns: u64, cpu: u32, task: Option<u32>) {
+        self.collector.switched(now_ns, cpu, task);
     }
 
     fn slice_ended(&mut self, slice: &SliceCounts) {
         let SliceCounts { task, cpu, began_ns, ended_ns, waited_ns, .. } = *slice;
         let SliceCounts { counts, throttled_cycles, retired, .. } = *slice;
-        self.slices.push(Slice {
+        self.collector.accounted(&Slice {
             task,
             cpu,
             began_ns,

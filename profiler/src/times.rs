@@ -1,47 +1,58 @@
-//! How much CPU time had each group at each level? Counters at switches know, without samples.
+//! How much CPU time had each task at each level? Counters at switches know, without samples.
 
-use cpu_model::LEVELS_MAX;
+use cpu_model::{CpuModel, LEVELS_MAX};
 
-use crate::profile::{Profile, Slice};
+use crate::profile::{Slice, Times};
 
-/// Sums over the slices of a group.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Times {
-    pub cpu_time_ns: u64,
-    pub waited_ns: u64,
-    pub at_level_ns: [f64; LEVELS_MAX],
-    /// Time that transitions cost, if tasks of other groups demanded them.
-    pub transition_ns: f64,
+/// Adds slices to sums.
+#[derive(Clone, Debug)]
+pub(crate) struct Adder {
+    cpu: CpuModel,
+    /// By level.
+    throttle_rates: [f64; LEVELS_MAX],
 }
 
-/// The times of each group.
-pub(crate) fn times(profile: &Profile) -> Vec<Times> {
-    let mut times = vec![Times::default(); profile.groups.len()];
-    let throttle = throttle_rates(profile);
-    for slice in &profile.slices {
-        let Some(group) = profile.group(slice.task) else { continue };
-        let sum = &mut times[group];
+impl Adder {
+    pub(crate) fn new(cpu: &CpuModel) -> Self {
+        Self { cpu: cpu.clone(), throttle_rates: throttle_rates(cpu) }
+    }
+
+    pub(crate) fn add(&self, sum: &mut Times, slice: &Slice) {
         sum.cpu_time_ns += slice.counts.time_ns;
         sum.waited_ns += slice.waited_ns;
-        let turbo = &profile.cpu.turbo;
+        let turbo = &self.cpu.turbo;
         let lost = policy::time_lost(turbo, &slice.counts, 0);
         let counted = policy::counted_times(turbo, lost.at.slow as usize, &slice.counts);
         for (sum_ns, ns) in sum.at_level_ns.iter_mut().zip(counted.ns) {
             *sum_ns += ns as f64;
         }
         let highest = (1..LEVELS_MAX).rev().find(|&level| slice.counts.level_cycles[level] > 0);
-        let rate = throttle[highest.unwrap_or(0).max(1)];
+        let rate = self.throttle_rates[highest.unwrap_or(0).max(1)];
         sum.transition_ns += transition_ns(slice, &lost, turbo.ref_khz, rate);
     }
-    times
+}
+
+/// The sums of groups of tasks.
+pub(crate) fn by_group(times: &[Times], group_of: &[u32], groups: usize) -> Vec<Times> {
+    let mut sums = vec![Times::default(); groups];
+    for (times, &group) in times.iter().zip(group_of) {
+        let Some(sum) = sums.get_mut(group as usize) else { continue };
+        sum.cpu_time_ns += times.cpu_time_ns;
+        sum.waited_ns += times.waited_ns;
+        for (sum_ns, ns) in sum.at_level_ns.iter_mut().zip(times.at_level_ns) {
+            *sum_ns += ns;
+        }
+        sum.transition_ns += times.transition_ns;
+    }
+    sums
 }
 
 /// By level: mean rate of instructions while a rise to it throttles the core; 1 where none does.
-fn throttle_rates(profile: &Profile) -> [f64; LEVELS_MAX] {
+fn throttle_rates(cpu: &CpuModel) -> [f64; LEVELS_MAX] {
     let rate = |level: usize| {
         let mut sums = (0.0, 0.0);
         for heavy in 0..2 {
-            for stage in profile.cpu.license.rise[0][level][heavy].stages() {
+            for stage in cpu.license.rise[0][level][heavy].stages() {
                 if stage.rate_permille > 0 {
                     let duration_ns = f64::from(stage.duration_ns);
                     sums.0 += duration_ns * f64::from(stage.rate_permille) / 1000.0;

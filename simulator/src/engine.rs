@@ -460,6 +460,7 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         self.record_switch(cpu, prev, next);
         self.world.set_running(cpu, next);
+        self.show_switch(cpu, next);
         if let Some((task, Stop::Preempted)) = prev {
             self.world.tasks[task].runnable_since = Some(self.world.now_ns);
             if let Some(idle) = self.scheduler.idle_cpu_for(&self.world, task) {

@@ -29,6 +29,13 @@ impl<S: Scheduler> Engine<'_, S> {
         self.refused.take().map_or(Ok(()), Err)
     }
 
+    /// Shows the operator that a CPU goes over to another task, or to none.
+    pub(super) fn show_switch(&mut self, cpu: usize, next: Option<usize>) {
+        if let Some(operator) = &mut self.operator {
+            operator.switched(self.world.now_ns, cpu as u32, next.map(|task| task as u32));
+        }
+    }
+
     /// Shows the operator a slice that was accounted, and keeps its counts for later readings.
     pub(super) fn show_slice(&mut self, cpu: usize, task: usize, slice: &Slice) {
         let Some(operator) = &mut self.operator else { return };
