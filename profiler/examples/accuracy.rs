@@ -4,7 +4,7 @@ use profiler::{Plan, Stalls, matrix};
 use scenarios::{MachineDefaults, Scenario};
 use simulator::Config;
 
-struct Args { rate: f64, seeds: u64, published: bool, verbose: bool, over: std::collections::BTreeMap<String, f64>, splits: bool, slices: bool }
+struct Args { rate: f64, seeds: u64, published: bool, verbose: bool, over: std::collections::BTreeMap<String, f64>, splits: bool, slices: bool, faults: simulator::SensorFaults }
 #[derive(Default)]
 struct Errors { all: Vec<f64>, culprits: (u32, u32), covered: (u32,u32), slower: Vec<f64> }
 
@@ -27,6 +27,7 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
             let config = Config { seed, start: scenario.run.start, ..Config::plain(
                 simulator::Scheduler::Muqss { rq_sharing: simulator::RqSharing::None, interactive: true },
                 scenario.run.limit_ns * 10) };
+            let config = Config { sensor_faults: args.faults, ..config };
             let plan = if args.published { Plan::published(&cpu, seed) } else { Plan::ours(&cpu, seed) };
             let plan = Plan { splits_causes: args.splits, ..plan.with_rate(args.rate) };
             let (p, o) = profiler::simulated::profile(&cpu, &w, &config, plan).unwrap();
@@ -38,8 +39,7 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
             }
             for l in &o.losses { pair[l.victim as usize * groups + l.culprit as usize] += l.lost_ns; }
             // Runs one after the other.
-            match &mut joined { None => joined = Some(p), Some(j) => { j.samples.extend(p.samples); j.slices.extend(p.slices); for (a, b) in j.times.iter_mut().zip(&p.times) { a.cpu_time_ns += b.cpu_time_ns; a.waited_ns += b.waited_ns; a.transition_ns += b.transition_ns; for (x, y) in a.at_level_ns.iter_mut().zip(b.at_level_ns) { *x += y; } }
-                j.tally.taken += p.tally.taken; j.tally.switched += p.tally.switched; j.tally.idle += p.tally.idle; j.tally.halted += p.tally.halted; } }
+            match &mut joined { None => joined = Some(p), Some(j) => j.merge(p) }
         }
         let p = joined.unwrap();
         let stalls = if args.published { Stalls::Alone } else { Stalls::Before };
@@ -73,10 +73,11 @@ fn one(text: &str, name: &str, args: &Args, errors: &mut std::collections::BTree
 fn main() {
     let arg: Vec<String> = std::env::args().collect();
     let has = |f: &str| arg.iter().any(|a| a == f);
+    let num = |f: &str| arg.iter().find_map(|a| a.strip_prefix(f)).map_or(0, |n| n.parse().unwrap());
     let mut over = std::collections::BTreeMap::new();
     let length: f64 = arg[2].parse().unwrap();
     if length > 0.0 { over.insert("length".to_owned(), length); }
-    let args = Args { rate: arg[3].parse().unwrap(), seeds: arg[4].parse().unwrap(), published: has("published"), verbose: has("v"), over, splits: has("splits"), slices: has("slices") };
+    let args = Args { rate: arg[3].parse().unwrap(), seeds: arg[4].parse().unwrap(), published: has("published"), verbose: has("v"), over, splits: has("splits"), slices: has("slices"), faults: simulator::SensorFaults { counter_noise_permille: num("noise="), table_error_permille: num("table=") as i32, ..Default::default() } };
     let mut errors = Default::default();
     if let Some(range) = arg[1].strip_prefix("mix:") {
         let (a, b) = range.split_once('-').unwrap();

@@ -92,6 +92,37 @@ pub struct Times {
 }
 
 impl Profile {
+    /// Adds another profile of the same CPU: its tasks are others, its groups the same by name.
+    pub fn merge(&mut self, mut other: Self) {
+        let first = self.group_of.len() as u32;
+        let renumber = |stays: &mut Vec<Stay>| stays.iter_mut().for_each(|it| it.task += first);
+        for seen in &mut other.samples {
+            seen.sample.task += first;
+            seen.sample.beside.iter_mut().for_each(|task| *task += first);
+            renumber(&mut seen.stays);
+        }
+        for seen in &mut other.slices {
+            seen.slice.task += first;
+            seen.company.iter_mut().for_each(|task| *task += first);
+            renumber(&mut seen.stays);
+        }
+        let own: Vec<u32> = other.groups.into_iter().map(|name| self.group_named(name)).collect();
+        self.group_of.extend(other.group_of.iter().map(|&group| own[group as usize]));
+        self.times.extend(other.times);
+        self.samples.extend(other.samples);
+        self.slices.extend(other.slices);
+        self.tally.add(&other.tally);
+    }
+
+    /// The number of a group, which is new if no other one has its name.
+    fn group_named(&mut self, name: String) -> u32 {
+        let known = self.groups.iter().position(|other| *other == name);
+        known.unwrap_or_else(|| {
+            self.groups.push(name);
+            self.groups.len() - 1
+        }) as u32
+    }
+
     /// The group of a task; `None`: a task without one.
     #[must_use]
     pub fn group(&self, task: u32) -> Option<usize> {

@@ -53,3 +53,16 @@ pub struct Tally {
     /// Sum over samples of the time for which the core was paused.
     pub paused_ns: u64,
 }
+
+impl Tally {
+    /// Adds the counts of another profile.
+    pub fn add(&mut self, other: &Self) {
+        self.taken += other.taken;
+        self.idle += other.idle;
+        self.switched += other.switched;
+        self.held += other.held;
+        self.halted += other.halted;
+        self.extended += other.extended;
+        self.paused_ns += other.paused_ns;
+    }
+}

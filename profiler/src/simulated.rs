@@ -1,6 +1,7 @@
 //! The profiler on a simulated machine, whose truth is known.
 
 use cpu_model::CpuModel;
+use random::SplitMix64;
 use scenarios::Workload;
 use simulator::{Config, Operated, Operator, Outcome, SimError, SliceCounts};
 
@@ -25,18 +26,64 @@ pub fn profile(
     let core = |core: u32| (core * threads..(core + 1) * threads).collect();
     let cores: Vec<Vec<u32>> =
         (0..machine.packages * machine.cores_per_package).map(core).collect();
+    let faults = &config.sensor_faults;
     let mut profiler = Profiler {
-        collector: Collector::new(cpu, &cores, plan.seed),
+        collector: Collector::new(&believed(cpu, faults.table_error_permille), &cores, plan.seed),
+        noise: Noise {
+            permille: u64::from(faults.counter_noise_permille.min(1000)),
+            random: SplitMix64::new(plan.seed),
+        },
+        read: vec![(Reading::default(), Reading::default()); machine.cpus() as usize],
         sampler: Sampler::new(plan, &cores, 0),
     };
     let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
-    let Profiler { sampler, collector } = profiler;
+    let Profiler { sampler, collector, .. } = profiler;
     let groups = workload.applications.iter().map(|it| it.name.clone()).collect();
     let group_of = workload.threads.iter().map(|thread| thread.application).collect();
     Ok((collector.finish(sampler.tally(), groups, group_of), outcome))
 }
 
+/// The CPU as a table describes it whose frequencies above level 0 are off by so much.
+fn believed(cpu: &CpuModel, error_permille: i32) -> CpuModel {
+    let mut cpu = cpu.clone();
+    for row in &mut cpu.turbo.khz {
+        for level in 1..row.len() {
+            let khz = i64::from(row[level]) * i64::from(1000 + error_permille) / 1000;
+            row[level] = khz.clamp(1, i64::from(row[0].max(1))) as u32;
+        }
+    }
+    cpu
+}
+
+/// Counters that are off by up to so much, evenly spread.
+struct Noise {
+    permille: u64,
+    random: SplitMix64,
+}
+
+impl Noise {
+    fn count(&mut self, exact: u64) -> u64 {
+        if self.permille == 0 {
+            return exact;
+        }
+        let permille = 1000 - self.permille + self.random.below(2 * self.permille + 1);
+        (u128::from(exact) * u128::from(permille) / 1000) as u64
+    }
+
+    fn counts(&mut self, exact: &policy::Slice) -> policy::Slice {
+        policy::Slice {
+            cycles: self.count(exact.cycles),
+            level_cycles: exact.level_cycles.map(|cycles| self.count(cycles)),
+            stall_cycles: self.count(exact.stall_cycles),
+            ..*exact
+        }
+    }
+}
+
 struct Profiler {
+    noise: Noise,
+    /// By CPU: the last reading, exact and as the counters showed it.
+    read: Vec<(Reading, Reading)>,
     sampler: Sampler,
     collector: Collector,
 }
@@ -48,7 +95,8 @@ impl Operator for Profiler {
 
     fn act(&mut self, machine: &mut dyn Operated) {
         let now_ns = machine.now_ns();
-        self.sampler.act(now_ns, &mut Simulated(machine));
+        let Self { sampler, noise, read, .. } = self;
+        sampler.act(now_ns, &mut Simulated { machine, noise, read });
         if let Some(sample) = self.sampler.completed() {
             self.collector.sampled(&sample);
         }
@@ -67,26 +115,46 @@ impl Operator for Profiler {
             began_ns,
             ended_ns,
             waited_ns,
-            counts,
-            throttled_cycles,
+            counts: self.noise.counts(&counts),
+            throttled_cycles: self.noise.count(throttled_cycles),
             retired,
         });
     }
 }
 
-struct Simulated<'a>(&'a mut dyn Operated);
+struct Simulated<'a> {
+    machine: &'a mut dyn Operated,
+    noise: &'a mut Noise,
+    read: &'a mut [(Reading, Reading)],
+}
 
 impl Machine for Simulated<'_> {
     fn read(&mut self, cpu: u32) -> Reading {
-        let simulator::Reading { task, switches, counts } = self.0.read(cpu);
-        Reading { task, switches, counts }
+        let simulator::Reading { task, switches, counts } = self.machine.read(cpu);
+        let exact = Reading { task, switches, counts };
+        let (before, shown) = &mut self.read[cpu as usize];
+        let counts = add(&shown.counts, &self.noise.counts(&exact.since(before)));
+        *before = exact;
+        *shown = Reading { counts, ..exact };
+        *shown
     }
 
     fn pause(&mut self, cpu: u32) {
-        self.0.pause(cpu);
+        self.machine.pause(cpu);
     }
 
     fn resume(&mut self, cpu: u32) {
-        self.0.resume(cpu);
+        self.machine.resume(cpu);
+    }
+}
+
+fn add(sum: &policy::Slice, more: &policy::Slice) -> policy::Slice {
+    policy::Slice {
+        time_ns: sum.time_ns + more.time_ns,
+        cycles: sum.cycles + more.cycles,
+        ref_cycles: sum.ref_cycles + more.ref_cycles,
+        level_cycles: std::array::from_fn(|it| sum.level_cycles[it] + more.level_cycles[it]),
+        stall_cycles: sum.stall_cycles + more.stall_cycles,
+        first_row: 0,
     }
 }
