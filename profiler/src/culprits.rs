@@ -74,6 +74,7 @@ pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Par
 const CHANGE_NS: f64 = 300_000.0;
 
 /// The moment of a loss.
+#[derive(Clone, Copy)]
 pub(crate) struct Where<'a> {
     pub cpu: u32,
     pub time_ns: u64,

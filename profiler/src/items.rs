@@ -5,7 +5,7 @@ use cpu_model::LEVELS_MAX;
 use crate::culprits::{Part, Where, parts};
 use crate::evidence::Evidence;
 use crate::machine::main_level_of;
-use crate::overhead::{Moment, Stalls};
+use crate::overhead::{Method, Moment};
 use crate::profile::{Profile, SampleSeen, Slice, SliceSeen};
 use crate::shown::Shown;
 
@@ -21,8 +21,16 @@ pub(crate) struct Item {
     pub level: usize,
     /// How much it counts among those of the same group and level.
     pub weight: f64,
-    /// Share of the moment that was lost.
-    pub lost: f64,
+    /// Level that the task demanded.
+    pub own: usize,
+    /// By level that the task may demand, up to the one in force: what was lost then.
+    pub losses: Vec<ItemLoss>,
+}
+
+/// What a moment lost if its task demanded a certain level.
+pub(crate) struct ItemLoss {
+    /// Share of the moment.
+    pub share: f64,
     /// Which groups caused it.
     pub parts: Vec<Part>,
 }
@@ -36,7 +44,7 @@ pub(crate) struct Items {
 
 impl Items {
     /// Of samples; groups with too few are taken to demand no level.
-    pub(crate) fn of_samples(profile: &Profile, shown: &Shown, stalls: Stalls) -> Self {
+    pub(crate) fn of_samples(profile: &Profile, shown: &Shown, method: Method) -> Self {
         let mut samples = vec![0; profile.groups.len()];
         for seen in &profile.samples {
             if let Some(group) = profile.group(seen.sample.task) {
@@ -46,7 +54,7 @@ impl Items {
         let has_enough = |group: usize| samples[group] >= SAMPLES_MIN;
         let sampled = profile.samples.iter().filter_map(|seen| {
             let group = profile.group(seen.sample.task).filter(|&group| has_enough(group))?;
-            sampled(profile, shown, group, seen, stalls)
+            sampled(profile, shown, group, seen, method)
         });
         let mut items: Vec<Item> = sampled.collect();
         for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
@@ -76,19 +84,22 @@ fn sampled(
     shown: &Shown,
     group: usize,
     SampleSeen { sample, stays }: &SampleSeen,
-    stalls: Stalls,
+    method: Method,
 ) -> Option<Item> {
-    let level = usize::from(main_level_of(&sample.level_cycles)?);
-    let lost = Moment::of(sample, &profile.cpu.turbo, stalls).lost();
-    let moment = Where {
-        cpu: sample.cpu,
-        time_ns: sample.time_ns,
-        own_level: sample.level_alone,
-        stays,
-        is_by_sibling: sample.level_beside.map(|level| level > sample.level_alone),
-    };
-    let parts = if lost > 0.0 { parts(&moment, shown, profile) } else { Vec::new() };
-    Some(Item { group, level, weight: 1.0, lost, parts })
+    let level = main_level_of(&sample.level_cycles)?;
+    let is_by_sibling = sample.level_beside.map(|level| level > method.own_level(sample));
+    let at = Where { cpu: sample.cpu, time_ns: sample.time_ns, own_level: 0, stays, is_by_sibling };
+    let losses = (0..=level).map(|own_level| {
+        let share = Moment::if_demanding(sample, &profile.cpu.turbo, method, own_level).lost();
+        loss(share, &Where { own_level, ..at }, shown, profile)
+    });
+    let own = usize::from(method.own_level(sample));
+    Some(Item { group, level: usize::from(level), weight: 1.0, own, losses: losses.collect() })
+}
+
+fn loss(share: f64, at: &Where, shown: &Shown, profile: &Profile) -> ItemLoss {
+    let parts = if share > 0.0 { parts(at, shown, profile) } else { Vec::new() };
+    ItemLoss { share, parts }
 }
 
 /// Moments of a group's slices.
@@ -109,13 +120,16 @@ fn of_slices(
             if counts.cycles == 0 {
                 continue;
             }
-            let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, own_level).lost_ns;
-            let lost = lost_ns as f64 / counts.time_ns.max(1) as f64;
             let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
-            let moment = Where { cpu, time_ns, own_level, stays, is_by_sibling: None };
-            let parts = if lost > 0.0 { parts(&moment, shown, profile) } else { Vec::new() };
-            let weight = counts.time_ns as f64;
-            items.push(Item { group, level, weight, lost, parts });
+            let at = Where { cpu, time_ns, own_level: 0, stays, is_by_sibling: None };
+            let losses = (0..=level as u8).map(|own_level| {
+                let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, own_level).lost_ns;
+                let share = lost_ns as f64 / counts.time_ns.max(1) as f64;
+                loss(share, &Where { own_level, ..at }, shown, profile)
+            });
+            let losses = losses.collect();
+            let (weight, own) = (counts.time_ns as f64, level.min(usize::from(own_level)));
+            items.push(Item { group, level, weight, own, losses });
         }
     }
     items

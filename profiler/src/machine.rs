@@ -23,6 +23,8 @@ pub struct Reading {
     pub switches: u64,
     /// Free-running counts. They stand still while the CPU is idle or halted.
     pub counts: policy::Slice,
+    /// Of the cycles, those throttled because a higher level was requested and not granted yet.
+    pub throttled_cycles: u64,
 }
 
 impl Reading {
@@ -41,6 +43,13 @@ impl Reading {
             stall_cycles: now.stall_cycles.saturating_sub(then.stall_cycles),
             first_row: 0,
         }
+    }
+
+    /// Whether a higher level was pending for most of the time since an earlier reading.
+    #[must_use]
+    pub fn is_pending(&self, earlier: &Self) -> bool {
+        let throttled = self.throttled_cycles.saturating_sub(earlier.throttled_cycles);
+        2 * throttled > self.counts.cycles.saturating_sub(earlier.counts.cycles)
     }
 
     /// Whether the same task has run without a switch since an earlier reading.

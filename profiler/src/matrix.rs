@@ -6,7 +6,8 @@ use random::SplitMix64;
 use crate::culprits::Cause;
 use crate::evidence::Evidence;
 use crate::items::{Item, Items};
-use crate::overhead::Stalls;
+use crate::joint::{Table, times_ns};
+use crate::overhead::Method;
 use crate::profile::{Profile, Times};
 use crate::shown::Shown;
 use crate::times::by_group;
@@ -75,9 +76,9 @@ impl Matrix {
     /// The estimator with pauses: samples say which share of the time at each level was lost, and
     /// counters at switches say how much time that was. `seed` decides the intervals' draws.
     #[must_use]
-    pub fn of_samples(profile: &Profile, stalls: Stalls, seed: u64) -> Self {
+    pub fn of_samples(profile: &Profile, method: Method, seed: u64) -> Self {
         let shown = Shown::by_samples(profile);
-        let items = Items::of_samples(profile, &shown, stalls);
+        let items = Items::of_samples(profile, &shown, method);
         Self::of(profile, &items, &shown, seed)
     }
 
@@ -159,49 +160,29 @@ struct Sums {
 impl Sums {
     fn of<'a>(items: impl Iterator<Item = &'a Item>, times: &[Times]) -> Self {
         let columns = times.len() + 1;
-        let mut counts = vec![[0.0; LEVELS_MAX]; times.len()];
-        // Items above level 0, and those of them that lose.
-        let mut above = vec![(0.0, 0.0); times.len()];
-        let mut shares = vec![[[0.0; 3]; LEVELS_MAX]; times.len() * columns];
-        for item in items {
-            counts[item.group][item.level] += item.weight;
-            if item.level > 0 {
-                above[item.group].0 += item.weight;
-                above[item.group].1 += if item.lost > 0.0 { item.weight } else { 0.0 };
-            }
-            for part in &item.parts {
-                let column = part.culprit.unwrap_or(columns - 1);
-                shares[item.group * columns + column][item.level][part.cause as usize] +=
-                    item.weight * item.lost * part.share;
-            }
-        }
-        let mut lost_ns = vec![[0.0; 3]; times.len() * columns];
-        for (pair, lost_ns) in lost_ns.iter_mut().enumerate() {
-            let group = pair / columns;
-            for level in 0..LEVELS_MAX {
-                if counts[group][level] > 0.0 {
-                    let time_ns = times[group].at_level_ns[level] / counts[group][level];
-                    for (sum, share) in lost_ns.iter_mut().zip(shares[pair][level]) {
-                        *sum += share * time_ns;
-                    }
-                }
-            }
-        }
-        let mut sums = Self { columns, lost_ns };
-        for (group, (all, losing)) in above.into_iter().enumerate() {
-            if losing > 0.0 {
-                sums.add_transitions(group, times[group].transition_ns * losing / all);
-            }
+        let mut groups: Vec<GroupSums> = times.iter().map(|_| GroupSums::new(columns)).collect();
+        items.for_each(|item| groups[item.group].add(item));
+        let mut sums = Self { columns, lost_ns: Vec::with_capacity(times.len() * columns) };
+        for (group, times) in groups.iter().zip(times) {
+            let at_ns = times_ns(&group.seen, &times.at_level_ns, &group.demanded);
+            let lost_ns = group.lost_ns(&at_ns);
+            let share = share_of_others(&at_ns, &lost_ns);
+            sums.lost_ns.extend(lost_ns);
+            sums.add_transitions(times.transition_ns * share);
         }
         sums
     }
 
-    /// Transitions have the culprits of the levels that they lead to.
-    fn add_transitions(&mut self, group: usize, time_ns: f64) {
-        let lost_ns = self.lost_ns(group);
-        for pair in &mut self.lost_ns[group * self.columns..(group + 1) * self.columns] {
-            let share = pair.iter().sum::<f64>() / lost_ns;
-            pair[Cause::Transition as usize] = time_ns * share;
+    /// Transitions of the last group have the culprits of the levels that they lead to.
+    fn add_transitions(&mut self, time_ns: f64) {
+        let first = self.lost_ns.len() - self.columns;
+        let row = &mut self.lost_ns[first..];
+        let lost_ns: f64 = row.iter().flatten().sum();
+        if lost_ns > 0.0 {
+            for pair in row {
+                let share = pair.iter().sum::<f64>() / lost_ns;
+                pair[Cause::Transition as usize] = time_ns * share;
+            }
         }
     }
 
@@ -213,4 +194,73 @@ impl Sums {
         let row = &self.lost_ns[victim * self.columns..(victim + 1) * self.columns];
         row.iter().flatten().sum()
     }
+}
+
+/// The items of a group.
+struct GroupSums {
+    /// By level in force and level demanded.
+    seen: Table,
+    demanded: [f64; LEVELS_MAX],
+    at_level: [f64; LEVELS_MAX],
+    /// By culprit, level in force and level demanded: sums of the losses by cause.
+    losses: Vec<[[[f64; 3]; LEVELS_MAX]; LEVELS_MAX]>,
+}
+
+impl GroupSums {
+    fn new(columns: usize) -> Self {
+        Self {
+            seen: Table::default(),
+            demanded: [0.0; LEVELS_MAX],
+            at_level: [0.0; LEVELS_MAX],
+            losses: vec![Default::default(); columns],
+        }
+    }
+
+    fn add(&mut self, item: &Item) {
+        self.seen[item.level][item.own] += item.weight;
+        self.demanded[item.own] += item.weight;
+        self.at_level[item.level] += item.weight;
+        let unknown = self.losses.len() - 1;
+        for (own, loss) in item.losses.iter().enumerate() {
+            for part in &loss.parts {
+                let by_level = &mut self.losses[part.culprit.unwrap_or(unknown)][item.level];
+                by_level[own][part.cause as usize] += item.weight * loss.share * part.share;
+            }
+        }
+    }
+
+    /// By culprit and cause, for those times by level in force and level demanded.
+    fn lost_ns(&self, at_ns: &Table) -> Vec<[f64; 3]> {
+        let mut lost_ns = vec![[0.0; 3]; self.losses.len()];
+        for (lost_ns, losses) in lost_ns.iter_mut().zip(&self.losses) {
+            for level in 0..LEVELS_MAX {
+                for own in 0..level {
+                    if self.at_level[level] > 0.0 {
+                        let time_ns = at_ns[level][own] / self.at_level[level];
+                        for (sum_ns, loss) in lost_ns.iter_mut().zip(losses[level][own]) {
+                            *sum_ns += time_ns * loss;
+                        }
+                    }
+                }
+            }
+        }
+        lost_ns
+    }
+}
+
+/// The share of the transitions on a group's CPUs that its siblings demanded, not its own tasks:
+/// by the time for which either did.
+fn share_of_others(at_ns: &Table, lost_ns: &[[f64; 3]]) -> f64 {
+    let (mut own_ns, mut others_ns) = (0.0, 0.0);
+    for (level, row) in at_ns.iter().enumerate().skip(1) {
+        own_ns += row[1..].iter().sum::<f64>();
+        others_ns += row[..level].iter().sum::<f64>();
+    }
+    if own_ns <= 0.0 {
+        return 1.0;
+    }
+    let sum = |cause: Cause| lost_ns.iter().map(|by_cause| by_cause[cause as usize]).sum::<f64>();
+    let by_siblings = sum(Cause::Sibling) / f64::max(sum(Cause::Sibling) + sum(Cause::Hold), 1.0);
+    let siblings_ns = others_ns * by_siblings;
+    siblings_ns / (siblings_ns + own_ns)
 }

@@ -4,14 +4,27 @@ use cpu_model::Turbo;
 
 use crate::sample::Sample;
 
-/// When the stalls of the model of D 4.3 are counted.
+/// How samples are read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stalls {
-    /// While the siblings run, before the pause: ours. Memory takes a smaller share of the time of a
-    /// task that shares its core, so its frequency matters more.
-    Before,
-    /// While the task runs alone after the pause (D 4.3.2).
-    Alone,
+pub enum Method {
+    /// Stalls are counted before the pause: memory takes a smaller share of the time of a task that
+    /// shares its core, so its frequency matters more. The task demands the level of its window
+    /// only if it demanded one as soon as it went on.
+    Ours,
+    /// Stalls are counted while the task runs alone (D 4.3.2), and whatever it demanded in its
+    /// window it demanded before (D 4.2.1).
+    Published,
+}
+
+impl Method {
+    /// The level that the task of a sample demanded.
+    #[must_use]
+    pub fn own_level(self, sample: &Sample) -> u8 {
+        match self {
+            Self::Ours if !sample.demands_at_once => 0,
+            _ => sample.level_alone,
+        }
+    }
 }
 
 /// What a sample says about its moment.
@@ -31,7 +44,17 @@ impl Moment {
     /// The moment of a sample. The ideal frequency is that of the turbo row which the actual
     /// frequency names, never one after the pause: the number of active cores may have changed.
     #[must_use]
-    pub fn of(sample: &Sample, turbo: &Turbo, stalls: Stalls) -> Self {
+    pub fn of(sample: &Sample, turbo: &Turbo, method: Method) -> Self {
+        Self::if_demanding(sample, turbo, method, method.own_level(sample))
+    }
+
+    /// The same if the task demanded another level than it was seen to.
+    pub(crate) fn if_demanding(
+        sample: &Sample,
+        turbo: &Turbo,
+        method: Method,
+        own_level: u8,
+    ) -> Self {
         let counts = policy::Slice {
             cycles: sample.cycles,
             ref_cycles: sample.ref_cycles,
@@ -39,10 +62,10 @@ impl Moment {
             ..policy::Slice::default()
         };
         let ideal_at = |own_level: u8| policy::time_lost(turbo, &counts, own_level);
-        let alone = ideal_at(sample.level_alone);
-        let (stalled, cycles) = match stalls {
-            Stalls::Before => (sample.stall_cycles, sample.cycles),
-            Stalls::Alone => (sample.alone_stall_cycles, sample.alone_cycles),
+        let alone = ideal_at(own_level);
+        let (stalled, cycles) = match method {
+            Method::Ours => (sample.stall_cycles, sample.cycles),
+            Method::Published => (sample.alone_stall_cycles, sample.alone_cycles),
         };
         let stall_q30 = policy::share_q30(stalled, cycles) as u32;
         let faster = |ideal_hz: u64| {
@@ -55,7 +78,7 @@ impl Moment {
             faster: faster(alone.ideal_hz),
             faster_beside: sample.level_beside.map(|level| {
                 // No faster than alone, whatever a sibling did meanwhile.
-                faster(ideal_at(level.max(sample.level_alone)).ideal_hz)
+                faster(ideal_at(level.max(own_level)).ideal_hz)
             }),
         }
     }

@@ -24,6 +24,9 @@ pub struct Sample {
     pub stall_cycles: u64,
     /// Level in force when the task had run alone for a window (step 3).
     pub level_alone: u8,
+    /// Whether the task demanded a level as soon as it went on after the pause: the core was
+    /// throttled for it. Code that begins later in the window was not there before the pause.
+    pub demands_at_once: bool,
     /// Level in force when all tasks of the core had run for a further window (step 5); `None`: not
     /// measured, or a sibling changed its task.
     pub level_beside: Option<u8>,

@@ -21,6 +21,8 @@ pub struct Sampler {
     at: usize,
     acts_ns: u64,
     stage: Stage,
+    /// How often a measurement was repeated so far.
+    tries: u32,
     random: SplitMix64,
     completed: Option<Sample>,
     tally: Tally,
@@ -32,15 +34,17 @@ enum Stage {
     /// The sample begins.
     Begin,
     /// Step 1: frequency and level are measured.
-    Before { began_ns: u64, first: Reading, tries: u32 },
+    Before { began_ns: u64, first: Reading },
     /// Step 2: the core is paused; its level is to be looked at.
     Paused(Taken),
     /// The level is looked at.
     Recovering { taken: Taken, first: Reading },
-    /// Step 3: the task runs alone.
+    /// Step 3: the task goes on alone.
+    Resumed { taken: Taken, resumed: Reading },
+    /// It runs alone.
     Alone { taken: Taken, resumed: Reading },
     /// Its level is measured.
-    AloneLevel { taken: Taken, resumed: Reading, first: Reading, tries: u32 },
+    AloneLevel { taken: Taken, resumed: Reading, first: Reading },
     /// Step 5: the siblings run too.
     Beside { taken: Taken, beside: Vec<Reading> },
     /// The level is measured again.
@@ -60,7 +64,8 @@ impl Sampler {
     /// A sampler of cores, each a list of CPUs, that begins at a time.
     #[must_use]
     pub fn new(plan: Plan, cores: &[Vec<u32>], begins_ns: u64) -> Self {
-        let others = |cpu: u32, core: &[u32]| core.iter().copied().filter(|&it| it != cpu).collect();
+        let others =
+            |cpu: u32, core: &[u32]| core.iter().copied().filter(|&it| it != cpu).collect();
         let with_siblings =
             |core: &Vec<u32>| core.iter().map(|&cpu| (cpu, others(cpu, core))).collect::<Vec<_>>();
         let random = SplitMix64::new(plan.seed);
@@ -70,6 +75,7 @@ impl Sampler {
             at: 0,
             acts_ns: begins_ns,
             stage: Stage::Begin,
+            tries: 0,
             random,
             completed: None,
             tally: Tally::default(),
@@ -112,38 +118,61 @@ impl Sampler {
     pub fn act(&mut self, now_ns: u64, machine: &mut dyn Machine) {
         let Some(cpu) = self.cpu() else { return };
         let reading = machine.read(cpu);
+        if self.measures_again(now_ns, &reading) {
+            return;
+        }
+        let probe_ns = self.plan.probe_ns;
         match std::mem::replace(&mut self.stage, Stage::Begin) {
             Stage::Begin => self.begin(now_ns, reading),
-            Stage::Before { began_ns, first, tries } => {
-                self.measure(now_ns, machine, began_ns, &first, &reading, tries);
+            Stage::Before { began_ns, first } => {
+                self.measure(now_ns, machine, began_ns, &first, &reading);
             }
             Stage::Paused(taken) => {
-                self.go_on(now_ns, self.plan.probe_ns, Stage::Recovering { taken, first: reading });
+                self.go_on(now_ns, probe_ns, Stage::Recovering { taken, first: reading });
             }
             Stage::Recovering { taken, first } => {
                 self.look(now_ns, machine, taken, &first, reading);
             }
-            Stage::Alone { taken, resumed } => {
-                let stage = Stage::AloneLevel { taken, resumed, first: reading, tries: 0 };
-                self.go_on(now_ns, self.plan.probe_ns, stage);
+            Stage::Resumed { mut taken, resumed } => {
+                let is_halted = main_level(&reading.since(&resumed)).is_none();
+                taken.sample.demands_at_once = is_halted || reading.is_pending(&resumed);
+                let passed_ns = self.plan.at_once_ns + probe_ns;
+                let after_ns = self.plan.window_ns.saturating_sub(passed_ns);
+                self.go_on(now_ns, after_ns, Stage::Alone { taken, resumed });
             }
-            Stage::AloneLevel { taken, resumed, first, tries } => {
-                let is_halted = main_level(&reading.since(&first)).is_none();
-                if is_halted && tries < PROBES_MAX && reading.is_same_run(&taken.began) {
-                    let stage =
-                        Stage::AloneLevel { taken, resumed, first: reading, tries: tries + 1 };
-                    return self.go_on(now_ns, self.plan.probe_ns, stage);
-                }
+            Stage::Alone { taken, resumed } => {
+                self.go_on(now_ns, probe_ns, Stage::AloneLevel { taken, resumed, first: reading });
+            }
+            Stage::AloneLevel { taken, resumed, first } => {
                 self.measure_alone(now_ns, machine, taken, &resumed, &first, &reading);
             }
             Stage::Beside { taken, beside } => {
-                let stage = Stage::BesideLevel { taken, beside, first: reading };
-                self.go_on(now_ns, self.plan.probe_ns, stage);
+                self.go_on(now_ns, probe_ns, Stage::BesideLevel { taken, beside, first: reading });
             }
             Stage::BesideLevel { taken, beside, first } => {
                 self.measure_beside(now_ns, machine, taken, &beside, &first, &reading);
             }
         }
+    }
+
+    /// Measures again where a transition halted the core, so that no cycle was counted, or where
+    /// the task demands a level that is not granted yet: not for ever, and not after a switch.
+    fn measures_again(&mut self, now_ns: u64, reading: &Reading) -> bool {
+        let (first, is_own_level) = match &mut self.stage {
+            Stage::Before { first, .. } | Stage::Recovering { first, .. } => (first, false),
+            Stage::AloneLevel { first, .. } | Stage::BesideLevel { first, .. } => (first, true),
+            _ => return false,
+        };
+        let is_in_transition = main_level(&reading.since(first)).is_none()
+            || is_own_level && reading.is_pending(first);
+        if !is_in_transition || !reading.is_same_run(first) || self.tries == PROBES_MAX {
+            self.tries = 0;
+            return false;
+        }
+        *first = *reading;
+        self.tries += 1;
+        self.acts_ns = now_ns + self.plan.probe_ns;
+        true
     }
 
     /// Ends whatever pause there is: the profiler stops.
@@ -176,7 +205,7 @@ impl Sampler {
             self.tally.idle += 1;
             return self.next(now_ns);
         }
-        let stage = Stage::Before { began_ns: now_ns, first, tries: 0 };
+        let stage = Stage::Before { began_ns: now_ns, first };
         self.go_on(now_ns, self.plan.before_ns, stage);
     }
 
@@ -187,7 +216,6 @@ impl Sampler {
         began_ns: u64,
         first: &Reading,
         reading: &Reading,
-        tries: u32,
     ) {
         let (Some(task), true) = (reading.task, reading.is_same_run(first)) else {
             self.tally.switched += 1;
@@ -195,12 +223,8 @@ impl Sampler {
         };
         let counts = reading.since(first);
         if main_level(&counts).is_none() {
-            if tries == PROBES_MAX {
-                self.tally.halted += 1;
-                return self.next(now_ns);
-            }
-            let stage = Stage::Before { began_ns, first: *reading, tries: tries + 1 };
-            return self.go_on(now_ns, self.plan.probe_ns, stage);
+            self.tally.halted += 1;
+            return self.next(now_ns);
         }
         let (cpu, siblings) = self.cpus[self.at].clone();
         let beside = siblings.iter().filter_map(|&cpu| machine.read(cpu).task).collect();
@@ -218,6 +242,7 @@ impl Sampler {
             level_cycles: counts.level_cycles,
             stall_cycles: counts.stall_cycles,
             level_alone: 0,
+            demands_at_once: false,
             level_beside: None,
             alone_cycles: 0,
             alone_stall_cycles: 0,
@@ -244,8 +269,8 @@ impl Sampler {
             self.tally.extended += u64::from(passed_ns > self.plan.pause_ns);
             taken.sample.paused_ns = passed_ns;
             machine.resume(taken.sample.cpu);
-            let after_ns = self.plan.window_ns.saturating_sub(self.plan.probe_ns);
-            return self.go_on(now_ns, after_ns, Stage::Alone { taken, resumed: reading });
+            let stage = Stage::Resumed { taken, resumed: reading };
+            return self.go_on(now_ns, self.plan.at_once_ns, stage);
         }
         if passed_ns + self.plan.look_ns > self.plan.pause_max_ns {
             self.tally.held += 1;

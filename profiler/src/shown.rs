@@ -15,7 +15,7 @@ impl Shown {
         Self { seen: vec![[0.0; LEVELS_MAX]; groups] }
     }
 
-    /// As samples show it: the level in force when a task ran alone (D 4.4).
+    /// As samples show it: what a task demanded while it ran alone (D 4.4).
     pub(crate) fn by_samples(profile: &Profile) -> Self {
         let mut shown = Self::nothing(profile.groups.len());
         for seen in &profile.samples {

@@ -130,8 +130,7 @@ struct Simulated<'a> {
 
 impl Machine for Simulated<'_> {
     fn read(&mut self, cpu: u32) -> Reading {
-        let simulator::Reading { task, switches, counts } = self.machine.read(cpu);
-        let exact = Reading { task, switches, counts };
+        let exact = exact(&self.machine.read(cpu));
         let (before, shown) = &mut self.read[cpu as usize];
         let counts = add(&shown.counts, &self.noise.counts(&exact.since(before)));
         *before = exact;
@@ -146,6 +145,11 @@ impl Machine for Simulated<'_> {
     fn resume(&mut self, cpu: u32) {
         self.machine.resume(cpu);
     }
+}
+
+fn exact(reading: &simulator::Reading) -> Reading {
+    let simulator::Reading { task, switches, counts, throttled_cycles } = *reading;
+    Reading { task, switches, counts, throttled_cycles }
 }
 
 fn add(sum: &policy::Slice, more: &policy::Slice) -> policy::Slice {

@@ -61,6 +61,7 @@ pub(crate) struct Counted {
     pub counted_ns: u64,
     pub level_cycles_e6: [u64; LEVELS_MAX],
     pub stall_cycles_e6: u64,
+    pub throttled_cycles_e6: u64,
 }
 
 impl Counted {
@@ -71,6 +72,9 @@ impl Counted {
             self.cycles_e6 += cycles_e6;
             self.counted_ns += time_ns;
             self.level_cycles_e6[usize::from(pace.level)] += cycles_e6;
+            if pace.throttled {
+                self.throttled_cycles_e6 += cycles_e6;
+            }
         }
     }
 
@@ -82,6 +86,7 @@ impl Counted {
             *sum += cycles_e6;
         }
         self.stall_cycles_e6 += slice.stall_cycles_e6;
+        self.throttled_cycles_e6 += slice.throttled_cycles_e6;
     }
 
     /// The counters as they read, beside a reference clock of that frequency.

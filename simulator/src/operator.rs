@@ -49,6 +49,8 @@ pub struct Reading {
     pub switches: u64,
     /// Counts since the beginning of the run. They stand still while the CPU is idle or halted.
     pub counts: Slice,
+    /// Of its cycles, those throttled by a transition.
+    pub throttled_cycles: u64,
 }
 
 /// A slice of a task: the time on a CPU since it came or was last accounted.

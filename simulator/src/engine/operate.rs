@@ -80,6 +80,7 @@ impl<S: Scheduler> Operated for Engine<'_, S> {
             task: place.running.map(|task| task as u32),
             switches: place.switches,
             counts: counted.counts(self.world.model.turbo.ref_khz),
+            throttled_cycles: counted.throttled_cycles_e6 / E6,
         }
     }
 

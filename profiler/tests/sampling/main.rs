@@ -1,0 +1,6 @@
+//! The profiler on simulated machines, against their truth.
+
+mod build;
+mod estimates;
+mod moments;
+mod steps;
