@@ -5,9 +5,9 @@ mod output;
 mod recording;
 mod work;
 
-pub use execute::{Choice, Plan, command, is_meant, with_jobs};
+pub use execute::{Choice, Plan, command, with_jobs};
 pub use recording::{Classes, REPLAY_CPU, annotated};
-pub use work::{Work, read_scenario};
+pub use work::{Work, is_meant, read_scenario};
 
 use std::path::PathBuf;
 

@@ -17,6 +17,7 @@ mod missed;
 mod mistake;
 mod mixes;
 mod parallel;
+mod profile;
 mod reproduce;
 mod run_options;
 mod scenario_list;
@@ -91,6 +92,8 @@ enum Verb {
     Trial(trial::Args),
     /// Does core specialization pay, on this machine or in a simulation?
     Advise(advise::Args),
+    /// How much is lost to the clock of other tasks, by which task, and to which?
+    Profile(profile::Args),
     /// What would other frequency policies of the hardware give?
     Dvfs(dvfs::Args),
     /// Starts a command as a task of a class, for core specialization.
@@ -126,7 +129,7 @@ fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Arguments, clap::E
 /// Whether the verb is one with `--set`.
 fn has_settings(words: &[OsString]) -> bool {
     let verb = words.get(1).map(|verb| verb.as_encoded_bytes());
-    matches!(verb, Some(b"advise" | b"compare" | b"mixes" | b"simulate"))
+    matches!(verb, Some(b"advise" | b"compare" | b"mixes" | b"profile" | b"simulate"))
 }
 
 /// The words, where `--option -1s` is one: `--option=-1s`.
@@ -180,6 +183,7 @@ pub fn main_with(schedulers: Vec<simulator::Custom>) -> ExitCode {
         Verb::Trace(args) => trace_verbs::run(args),
         Verb::Trial(args) => trial::run(&args),
         Verb::Advise(args) => advise::run(&args),
+        Verb::Profile(args) => profile::run(&args),
         Verb::Dvfs(args) => dvfs::run(&args),
         Verb::Exec(args) => exec::run(&args),
         Verb::Generate(args) => generate::run(args),

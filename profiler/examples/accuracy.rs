@@ -1,201 +1,239 @@
-//! Error of the profiler against the simulator's truth, for scenarios or random mixes.
-use cpu_model::CpuModel;
-use profiler::{Method, Plan, matrix};
-use scenarios::{MachineDefaults, Scenario};
-use simulator::Config;
+//! Estimates of the profiler beside the truth of the simulator, as CSV.
+//!
+//!     accuracy published           the programs of D 4.5, and scenarios with short phases
+//!     accuracy development FROM TO random mixes of the development half
+//!     accuracy held-out TAG COUNT  random mixes of the held-out half of a release
+//!
+//! A profile is of several runs of a workload, one after the other.
 
-struct Args {
-    rate: f64,
-    seeds: u64,
-    published: bool,
-    verbose: bool,
-    over: std::collections::BTreeMap<String, f64>,
-    splits: bool,
-    slices: bool,
-    faults: simulator::SensorFaults,
-}
-#[derive(Default)]
-struct Errors {
-    all: Vec<f64>,
-    culprits: (u32, u32),
-    covered: (u32, u32),
-    slower: Vec<f64>,
+use std::process::ExitCode;
+
+use cpu_model::{CpuTable, TurboMode};
+use profiler::matrix::{Entry, Matrix};
+use profiler::{Method, Plan, Profile, simulated};
+use scenarios::{Case, MachineDefaults, Role, Scenario, Workload};
+use simulator::{CfsKernel, Config, Costs, EevdfKernel, Outcome, Scheduler, SensorFaults};
+
+const SAMPLES_A_SECOND: f64 = 50.0;
+/// Runs of about half a second each.
+const RUNS: u64 = 20;
+/// Losses below say nothing about culprits.
+const LOSS_MIN_PCT: f64 = 2.0;
+
+/// One way to estimate.
+struct Estimator {
+    name: &'static str,
+    method: Option<Method>,
+    counter_noise_permille: u32,
+    table_error_permille: i32,
 }
 
-fn one(
-    text: &str,
-    name: &str,
-    args: &Args,
-    errors: &mut std::collections::BTreeMap<String, Errors>,
-) {
-    let scenario = Scenario::parse(text, name).unwrap();
-    let table = cpu_model::CpuTable::by_name(&scenario.cpu).unwrap();
-    let cpu: CpuModel = table.model(cpu_model::TurboMode::On).unwrap();
-    let names: Vec<&str> = scenario.foreground_names().collect();
-    let backs: Vec<&str> = scenario.background_names().collect();
-    for case in scenario.cases() {
-        let w = scenario.workload(case, Some(0), &args.over, &MachineDefaults::from(&cpu)).unwrap();
-        let label = case.foreground.map_or("all", |i| names[i]);
-        let groups = w.applications.len();
-        let mut joined: Option<profiler::Profile> = None;
-        let mut cpu_time = vec![0u64; groups];
-        let mut lost = vec![0u64; groups];
-        let mut pair = vec![0u64; groups * groups];
-        let (mut with, mut without) = (0, 0);
-        for seed in 1..=args.seeds {
-            let config = Config {
-                seed,
-                start: scenario.run.start,
-                ..Config::plain(
-                    simulator::Scheduler::Muqss {
-                        rq_sharing: simulator::RqSharing::None,
-                        interactive: true,
-                    },
-                    scenario.run.limit_ns * 10,
-                )
-            };
-            let config = Config { sensor_faults: args.faults, ..config };
-            let plan =
-                if args.published { Plan::published(&cpu, seed) } else { Plan::ours(&cpu, seed) };
-            let plan = Plan { splits_causes: args.splits, ..plan.with_rate(args.rate) };
-            let (p, o) = profiler::simulated::profile(&cpu, &w, &config, plan).unwrap();
-            without += simulator::run(&cpu, &w, &config).unwrap().simulated_ns;
-            with += o.simulated_ns;
-            for (i, t) in o.tasks.iter().enumerate() {
-                let g = w.threads[i].application as usize;
-                cpu_time[g] += t.cpu_time_ns;
-                lost[g] += t.lost_ns;
-            }
-            for l in &o.losses {
-                pair[l.victim as usize * groups + l.culprit as usize] += l.lost_ns;
-            }
-            // Runs one after the other.
-            match &mut joined {
-                None => joined = Some(p),
-                Some(j) => j.merge(p),
-            }
+const fn exact(name: &'static str, method: Option<Method>) -> Estimator {
+    Estimator { name, method, counter_noise_permille: 0, table_error_permille: 0 }
+}
+
+const OURS: Estimator = exact("pauses", Some(Method::Ours));
+const ESTIMATORS: [Estimator; 6] = [
+    OURS,
+    exact("published", Some(Method::Published)),
+    exact("counters", None),
+    Estimator { name: "pauses, counters off by 2 %", counter_noise_permille: 20, ..OURS },
+    Estimator { name: "pauses, counters off by 10 %", counter_noise_permille: 100, ..OURS },
+    Estimator { name: "pauses, table off by 5 %", table_error_permille: 50, ..OURS },
+];
+
+/// Sums over runs, by application.
+struct Truth {
+    cpu_time_ns: Vec<u64>,
+    lost_ns: Vec<u64>,
+    pairs_ns: Vec<u64>,
+    simulated_ns: u64,
+}
+
+impl Truth {
+    fn new(workload: &Workload) -> Self {
+        let groups = workload.applications.len();
+        Self {
+            cpu_time_ns: vec![0; groups],
+            lost_ns: vec![0; groups],
+            pairs_ns: vec![0; groups * groups],
+            simulated_ns: 0,
         }
-        let p = joined.unwrap();
-        let method = if args.published { Method::Published } else { Method::Ours };
-        let m = if args.slices {
-            matrix::Matrix::of_slices(&p, 1)
-        } else {
-            matrix::Matrix::of_samples(&p, method, 1)
-        };
-        let e = errors.entry(backs[case.background].to_owned()).or_default();
-        e.slower.push((with as f64 / without as f64 - 1.0) * 100.0);
-        for (g, app) in w.applications.iter().enumerate() {
-            if app.role != scenarios::Role::Foreground {
-                continue;
+    }
+
+    fn add(&mut self, workload: &Workload, outcome: &Outcome) {
+        for (thread, task) in workload.threads.iter().zip(&outcome.tasks) {
+            self.cpu_time_ns[thread.application as usize] += task.cpu_time_ns;
+            self.lost_ns[thread.application as usize] += task.lost_ns;
+        }
+        let groups = self.lost_ns.len();
+        for loss in &outcome.losses {
+            self.pairs_ns[loss.victim as usize * groups + loss.culprit as usize] += loss.lost_ns;
+        }
+        self.simulated_ns += outcome.simulated_ns;
+    }
+
+    fn overhead_pct(&self, group: usize) -> f64 {
+        let time_ns = self.cpu_time_ns[group] as f64;
+        100.0 * (time_ns / (time_ns - self.lost_ns[group] as f64) - 1.0)
+    }
+
+    fn culprit(&self, victim: usize) -> Option<usize> {
+        let groups = self.lost_ns.len();
+        (0..groups).max_by_key(|&culprit| self.pairs_ns[victim * groups + culprit])
+    }
+}
+
+/// A scenario to profile.
+struct Work {
+    scenario: Scenario,
+    scheduler: Scheduler,
+}
+
+impl Work {
+    fn rows(&self, case: Case) -> Result<(), Box<dyn std::error::Error>> {
+        let scenario = &self.scenario;
+        let table = CpuTable::by_name(&scenario.cpu)?;
+        let cpu = table.model(TurboMode::On)?;
+        let defaults = MachineDefaults::from(&cpu);
+        let workload = scenario.workload(case, Some(0), &[].into(), &defaults)?;
+        let mut without = Truth::new(&workload);
+        for seed in 1..=RUNS {
+            without.add(&workload, &simulator::run(&cpu, &workload, &self.config(seed))?);
+        }
+        for estimator in &ESTIMATORS {
+            let mut with = Truth::new(&workload);
+            let mut profile: Option<Profile> = None;
+            for seed in 1..=RUNS {
+                let config = Config {
+                    sensor_faults: SensorFaults {
+                        counter_noise_permille: estimator.counter_noise_permille,
+                        table_error_permille: estimator.table_error_permille,
+                        ..SensorFaults::default()
+                    },
+                    ..self.config(seed)
+                };
+                let plan = estimator.method.map(|method| match method {
+                    Method::Ours => Plan::ours(&cpu, seed).with_rate(SAMPLES_A_SECOND),
+                    Method::Published => Plan::published(&cpu, seed).with_rate(SAMPLES_A_SECOND),
+                });
+                let (run, outcome) = simulated::profile(&cpu, &workload, &config, plan)?;
+                with.add(&workload, &outcome);
+                match &mut profile {
+                    Some(profile) => profile.merge(run),
+                    None => profile = Some(run),
+                }
             }
-            let truth = (cpu_time[g] as f64 / (cpu_time[g] - lost[g]) as f64 - 1.0) * 100.0;
-            let v = &m.victims[g].overhead_pct;
-            e.all.push(v.value - truth);
-            e.covered.1 += 1;
-            if v.low <= truth && truth <= v.high {
-                e.covered.0 += 1;
-            }
-            let row = &pair[g * groups..(g + 1) * groups];
-            let true_culprit = (0..groups).max_by_key(|&c| row[c]);
-            let sum = |x: &matrix::Entry| x.lost_ns.value;
-            let ours = m
-                .entries
-                .iter()
-                .filter(|x| x.victim == g)
-                .max_by(|a, b| sum(a).total_cmp(&sum(b)))
-                .and_then(|x| x.culprit);
-            let ok = ours == true_culprit;
-            if truth > 2.0 {
-                e.culprits.1 += 1;
-                e.culprits.0 += u32::from(ok);
-            }
-            if args.verbose {
-                println!(
-                    "{name} {label:14} {:7} {:14} est {:5.2} [{:5.2} {:5.2}] true {truth:5.2} n {} {} cpu {:.3} {:?}",
-                    backs[case.background],
-                    app.name,
-                    v.value,
-                    v.low,
-                    v.high,
-                    m.victims[g].samples,
-                    if ok || truth < 2.0 { "" } else { "WRONG" },
-                    m.victims[g].cpu_time_ns as f64 / cpu_time[g] as f64,
-                    p.tally
-                );
-                if !ok && truth > 2.0 {
-                    for c in 0..groups {
-                        println!(
-                            "    to {} true {:.1} ms",
-                            w.applications[c].name,
-                            row[c] as f64 / 1e6
-                        );
-                    }
-                    for x in m.entries.iter().filter(|x| x.victim == g) {
-                        println!(
-                            "    to {:?} ours {:.1} of {:?} ms",
-                            x.culprit.map(|c| &w.applications[c].name),
-                            x.lost_ns.value / 1e6,
-                            x.by_cause_ns.map(|n| (n / 1e6) as i64)
-                        );
-                    }
+            let profile = profile.ok_or("no run")?;
+            let matrix = match estimator.method {
+                Some(method) => Matrix::of_samples(&profile, method, 1),
+                None => Matrix::of_slices(&profile, 1),
+            };
+            for group in 0..workload.applications.len() {
+                if workload.applications[group].role == Role::Foreground {
+                    self.row(case, estimator, group, &profile, &matrix, [&with, &without]);
                 }
             }
         }
+        Ok(())
+    }
+
+    fn config(&self, seed: u64) -> Config {
+        let run = &self.scenario.run;
+        Config {
+            seed,
+            start: run.start,
+            costs: Costs::USUAL,
+            ..Config::plain(self.scheduler.clone(), run.limit_ns)
+        }
+    }
+
+    fn row(
+        &self,
+        case: Case,
+        estimator: &Estimator,
+        group: usize,
+        profile: &Profile,
+        matrix: &Matrix,
+        [with, without]: [&Truth; 2],
+    ) {
+        let program = case.foreground.and_then(|it| self.scenario.foreground_names().nth(it));
+        let background = self.scenario.background_names().nth(case.background);
+        let victim = &matrix.victims[group];
+        let overhead = victim.overhead_pct;
+        let truth = with.overhead_pct(group);
+        let entries = matrix.entries.iter().filter(|it| it.victim == group);
+        let lost_ns = |entry: &&Entry| entry.lost_ns.value;
+        let most = entries.max_by(|a, b| lost_ns(a).total_cmp(&lost_ns(b)));
+        let is_right = most.and_then(|entry| entry.culprit) == with.culprit(group);
+        let culprit = match (truth > LOSS_MIN_PCT, is_right) {
+            (false, _) => "",
+            (true, true) => "right",
+            (true, false) => "wrong",
+        };
+        let longer = 100.0 * (with.simulated_ns as f64 / without.simulated_ns as f64 - 1.0);
+        println!(
+            "{},{},{},\"{}\",{},{:.3},{:.3},{:.3},{truth:.3},{:.3},{culprit},{},{longer:.3}",
+            self.scenario.name,
+            program.unwrap_or("all"),
+            background.unwrap_or(""),
+            estimator.name,
+            profile.groups[group],
+            overhead.value,
+            overhead.low,
+            overhead.high,
+            without.overhead_pct(group),
+            victim.samples,
+        );
     }
 }
 
-fn main() {
-    let arg: Vec<String> = std::env::args().collect();
-    let has = |f: &str| arg.iter().any(|a| a == f);
-    let num =
-        |f: &str| arg.iter().find_map(|a| a.strip_prefix(f)).map_or(0, |n| n.parse().unwrap());
-    let mut over = std::collections::BTreeMap::new();
-    let length: f64 = arg[2].parse().unwrap();
-    if length > 0.0 {
-        over.insert("length".to_owned(), length);
-    }
-    let args = Args {
-        rate: arg[3].parse().unwrap(),
-        seeds: arg[4].parse().unwrap(),
-        published: has("published"),
-        verbose: has("v"),
-        over,
-        splits: has("splits"),
-        slices: has("slices"),
-        faults: simulator::SensorFaults {
-            counter_noise_permille: num("noise="),
-            table_error_permille: num("table=") as i32,
-            ..Default::default()
-        },
+fn works(args: &[&str]) -> Result<Vec<Work>, Box<dyn std::error::Error>> {
+    let published = || Scheduler::Cfs(CfsKernel::V5_9);
+    let mix = |seed: u64| -> Result<Work, Box<dyn std::error::Error>> {
+        let scenario = Scenario::parse(&scenarios::mix(seed), "mix")?;
+        Ok(Work { scenario, scheduler: Scheduler::Eevdf(EevdfKernel::V6_12) })
     };
-    let mut errors = Default::default();
-    if let Some(range) = arg[1].strip_prefix("mix:") {
-        let (a, b) = range.split_once('-').unwrap();
-        for i in a.parse::<u32>().unwrap()..b.parse().unwrap() {
-            one(
-                &scenarios::mix(scenarios::development_seed(i)),
-                &format!("mix{i}"),
-                &args,
-                &mut errors,
-            );
-        }
-    } else {
-        let (_, text) = scenarios::by_name(&arg[1]).unwrap();
-        one(text, &arg[1], &args, &mut errors);
+    match *args {
+        ["published"] => ["parsec-x265", "nginx-crypto", "light512", "memory-bound-phases"]
+            .into_iter()
+            .map(|name| {
+                let (_, text) = scenarios::by_name(name).ok_or("no such scenario")?;
+                let scenario = Scenario::parse(text, name)?;
+                Ok(Work { scenario, scheduler: published() })
+            })
+            .collect(),
+        ["development", from, to] => (from.parse::<u32>()?..to.parse()?)
+            .map(|index| mix(scenarios::development_seed(index)))
+            .collect(),
+        ["held-out", tag, count] => (0..count.parse::<u32>()?)
+            .map(|index| mix(scenarios::held_out_seed(tag, index)))
+            .collect(),
+        _ => Err("usage: accuracy published | development FROM TO | held-out TAG COUNT".into()),
     }
-    for (b, e) in errors {
-        let n = e.all.len() as f64;
-        println!(
-            "{b}: n {n} mean error {:.2} mean |error| {:.2} worst {:.2} culprits {}/{} covered {}/{} slower mean {:.2} max {:.2}",
-            e.all.iter().sum::<f64>() / n,
-            e.all.iter().map(|x| x.abs()).sum::<f64>() / n,
-            e.all.iter().map(|x| x.abs()).fold(0.0, f64::max),
-            e.culprits.0,
-            e.culprits.1,
-            e.covered.0,
-            e.covered.1,
-            e.slower.iter().sum::<f64>() / e.slower.len() as f64,
-            e.slower.iter().copied().fold(f64::MIN, f64::max)
-        );
+}
+
+fn all(args: &[&str]) -> Result<(), Box<dyn std::error::Error>> {
+    println!(
+        "work,program,background,estimator,victim,estimate_pct,low_pct,high_pct,true_pct,\
+         unprofiled_pct,culprit,samples,longer_pct"
+    );
+    for work in works(args)? {
+        for case in work.scenario.cases() {
+            work.rows(case)?;
+        }
+    }
+    Ok(())
+}
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    match all(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
     }
 }

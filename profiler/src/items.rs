@@ -2,6 +2,7 @@
 
 use cpu_model::LEVELS_MAX;
 
+use crate::basis::Basis;
 use crate::culprits::{Part, Where, parts};
 use crate::evidence::Evidence;
 use crate::machine::main_level_of;
@@ -40,6 +41,8 @@ pub(crate) struct Items {
     pub items: Vec<Item>,
     /// By group: samples.
     pub samples: Vec<usize>,
+    /// By group.
+    pub basis: Vec<Basis>,
 }
 
 impl Items {
@@ -60,7 +63,9 @@ impl Items {
         for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
             items.extend(of_slices(profile, shown, group, |_| 0));
         }
-        Self { items, samples }
+        let basis = |group| if has_enough(group) { Basis::Measured } else { Basis::Assumed };
+        let basis = (0..samples.len()).map(basis).collect();
+        Self { items, samples, basis }
     }
 
     /// Of slices alone.
@@ -70,12 +75,15 @@ impl Items {
             let own_level = |slice: &Slice| evidence.own_level(profile, group, slice);
             of_slices(profile, &evidence.shown, group, own_level)
         };
-        Self { items: (0..groups).flat_map(of_group).collect(), samples: vec![0; groups] }
-    }
-
-    /// Whether a group's losses rest on an assumption: that its tasks demand no level.
-    pub(crate) fn is_assumed(&self, group: usize) -> bool {
-        self.samples[group] < SAMPLES_MIN
+        let basis = |group| match evidence.shown.highest(group) {
+            0 => Basis::Measured,
+            _ => Basis::AtLeast,
+        };
+        Self {
+            items: (0..groups).flat_map(of_group).collect(),
+            samples: vec![0; groups],
+            basis: (0..groups).map(basis).collect(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
+mod basis;
 mod collector;
 mod culprits;
 mod evidence;
@@ -16,6 +17,7 @@ mod shown;
 pub mod simulated;
 mod times;
 
+pub use basis::Basis;
 pub use collector::Collector;
 pub use culprits::Cause;
 pub use machine::{Machine, Reading, main_level};

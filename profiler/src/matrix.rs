@@ -3,6 +3,7 @@
 use cpu_model::LEVELS_MAX;
 use random::SplitMix64;
 
+use crate::basis::Basis;
 use crate::culprits::Cause;
 use crate::evidence::Evidence;
 use crate::items::{Item, Items};
@@ -38,8 +39,8 @@ pub struct Victim {
     pub overhead_pct: Estimate,
     /// Samples of its tasks.
     pub samples: usize,
-    /// Whether it has too few samples, so that its tasks are taken to demand no level.
-    pub is_assumed: bool,
+    /// What the estimate rests on.
+    pub basis: Basis,
     /// The highest level that its tasks demand themselves.
     pub own_level: u8,
 }
@@ -107,7 +108,7 @@ impl Matrix {
                     if left_ns > 0.0 { 100.0 * (time_ns / left_ns - 1.0) } else { 0.0 }
                 }),
                 samples: items.samples[group],
-                is_assumed: items.is_assumed(group),
+                basis: items.basis[group],
                 own_level: shown.highest(group),
             }
         });

@@ -9,9 +9,11 @@ use crate::collector::Collector;
 use crate::machine::{Machine, Reading};
 use crate::plan::Plan;
 use crate::profile::{Profile, Slice};
+use crate::sample::Tally;
 use crate::sampler::Sampler;
 
-/// Profiles a run of a workload, told by application. Yields the truth beside it.
+/// Profiles a run of a workload, told by application; without a plan no core is paused. Yields the
+/// truth beside it.
 ///
 /// # Errors
 /// When the simulator refuses the run.
@@ -19,7 +21,7 @@ pub fn profile(
     cpu: &CpuModel,
     workload: &Workload,
     config: &Config,
-    plan: Plan,
+    plan: Option<Plan>,
 ) -> Result<(Profile, Outcome), SimError> {
     let machine = &workload.machine;
     let threads = machine.threads_per_core;
@@ -28,19 +30,20 @@ pub fn profile(
         (0..machine.packages * machine.cores_per_package).map(core).collect();
     let faults = &config.sensor_faults;
     let mut profiler = Profiler {
-        collector: Collector::new(&believed(cpu, faults.table_error_permille), &cores, plan.seed),
+        collector: Collector::new(&believed(cpu, faults.table_error_permille), &cores, config.seed),
         noise: Noise {
             permille: u64::from(faults.counter_noise_permille.min(1000)),
-            random: SplitMix64::new(plan.seed),
+            random: SplitMix64::new(config.seed),
         },
         read: vec![(Reading::default(), Reading::default()); machine.cpus() as usize],
-        sampler: Sampler::new(plan, &cores, 0),
+        sampler: plan.map(|plan| Sampler::new(plan, &cores, 0)),
     };
     let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
     let Profiler { sampler, collector, .. } = profiler;
+    let tally = sampler.map_or_else(Tally::default, |sampler| sampler.tally());
     let groups = workload.applications.iter().map(|it| it.name.clone()).collect();
     let group_of = workload.threads.iter().map(|thread| thread.application).collect();
-    Ok((collector.finish(sampler.tally(), groups, group_of), outcome))
+    Ok((collector.finish(tally, groups, group_of), outcome))
 }
 
 /// The CPU as a table describes it whose frequencies above level 0 are off by so much.
@@ -84,20 +87,20 @@ struct Profiler {
     noise: Noise,
     /// By CPU: the last reading, exact and as the counters showed it.
     read: Vec<(Reading, Reading)>,
-    sampler: Sampler,
+    sampler: Option<Sampler>,
     collector: Collector,
 }
 
 impl Operator for Profiler {
     fn acts_ns(&self) -> Option<u64> {
-        self.sampler.acts_ns()
+        self.sampler.as_ref()?.acts_ns()
     }
 
     fn act(&mut self, machine: &mut dyn Operated) {
         let now_ns = machine.now_ns();
-        let Self { sampler, noise, read, .. } = self;
+        let Self { sampler: Some(sampler), noise, read, .. } = self else { return };
         sampler.act(now_ns, &mut Simulated { machine, noise, read });
-        if let Some(sample) = self.sampler.completed() {
+        if let Some(sample) = sampler.completed() {
             self.collector.sampled(&sample);
         }
     }

@@ -1,12 +1,12 @@
 //! Advice from a simulated machine.
 
 use anyhow::{Context, Result, bail};
-use scenarios::{Case, MachineDefaults};
+use scenarios::MachineDefaults;
 use silicon::advice::{self, Simulated};
 use simulator::{KernelMode, Scheduler};
 
 use super::{Args, Report, WINDOW_SIMULATED_MS, WholeRuns};
-use crate::compare::{Work, is_meant};
+use crate::compare::Work;
 use crate::parallel::in_order;
 use crate::terminal;
 
@@ -17,7 +17,7 @@ pub fn run(args: &Args) -> Result<Report> {
     refuse_unspecialized(&scheduler, &args.scheduler)?;
     let trace = args.trace.as_deref();
     let work = Work::read(args.scenario.as_deref(), trace, &args.classes.class, &options.set)?;
-    let case = case(&work, args)?;
+    let case = work.case(args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
     let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
     let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(file))?;
@@ -46,7 +46,7 @@ pub fn run(args: &Args) -> Result<Report> {
     let switched = advice::advise(pairs);
     Ok(Report {
         schema: 1,
-        work: Some(name(&work, case)),
+        work: Some(work.name_of(case)),
         cpu: Some(cpu_name),
         scheduler: args.scheduler.clone(),
         counted: "reference cycles of all tasks".to_owned(),
@@ -68,39 +68,5 @@ fn refuse_unspecialized(scheduler: &Scheduler, name: &str) -> Result<()> {
             "--scheduler: {name} has no core specialization to switch; specialize, \
              fair-specialize, scx:specialize and scx:fair-specialize have"
         ),
-    }
-}
-
-/// The case with the program and the background that are meant.
-fn case(work: &Work, args: &Args) -> Result<Case> {
-    let cases = work.cases();
-    let has_program = |case: &&Case| match (&args.program, work.program(**case)) {
-        (Some(wanted), Some(name)) => is_meant(wanted, &name),
-        (Some(_), None) => false,
-        (None, _) => true,
-    };
-    let has_background = |case: &&Case| {
-        let (name, is_control) = work.background(case.background);
-        args.background.as_ref().map_or(!is_control, |wanted| is_meant(wanted, &name))
-    };
-    if let Some(case) = cases.iter().filter(has_program).rfind(has_background) {
-        return Ok(*case);
-    }
-    let mut programs: Vec<String> = cases.iter().filter_map(|&case| work.program(case)).collect();
-    programs.dedup();
-    let backgrounds = work.compared_backgrounds();
-    bail!(
-        "--program, --background: no such run; programs: {}; backgrounds: {}",
-        if programs.is_empty() { "all together".to_owned() } else { programs.join(", ") },
-        backgrounds.join(", ")
-    )
-}
-
-fn name(work: &Work, case: Case) -> String {
-    let (background, _) = work.background(case.background);
-    let program = work.program(case).map(|name| format!("{name} ")).unwrap_or_default();
-    match work {
-        Work::Scenario(_) => format!("{}, {program}beside {background}", work.name()),
-        Work::Recording(_) => work.name().to_owned(),
     }
 }

@@ -9,7 +9,7 @@ use report::{Replicates, Sample, Setup};
 use scenarios::{Case, MachineDefaults, Scenario, Start, Workload};
 use simulator::{Config, Scheduler};
 
-use super::work::Work;
+use super::work::{Work, is_meant};
 use crate::parallel::in_order;
 use crate::run_options::{RunOptions, Sensors};
 
@@ -51,12 +51,6 @@ impl Choice<'_> {
         };
         Ok(cases.into_iter().filter(wanted).collect())
     }
-}
-
-/// Whether a background or program is meant: by its name, or by a usual spelling.
-pub fn is_meant(wanted: &str, name: &str) -> bool {
-    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "");
-    [plain(name), plain(&report::variant(name))].contains(&plain(wanted))
 }
 
 fn known(flag: &str, wanted: &[String], names: impl Iterator<Item = String>) -> Result<()> {

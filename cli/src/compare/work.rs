@@ -116,6 +116,42 @@ impl Work {
         }
     }
 
+    /// The case with a program and a background, by default the last ones.
+    pub fn case(&self, program: Option<&str>, background: Option<&str>) -> Result<Case> {
+        let cases = self.cases();
+        let has_program = |case: &&Case| match (program, self.program(**case)) {
+            (Some(wanted), Some(name)) => is_meant(wanted, &name),
+            (Some(_), None) => false,
+            (None, _) => true,
+        };
+        let has_background = |case: &&Case| {
+            let (name, is_control) = self.background(case.background);
+            background.map_or(!is_control, |wanted| is_meant(wanted, &name))
+        };
+        if let Some(case) = cases.iter().filter(has_program).rfind(has_background) {
+            return Ok(*case);
+        }
+        let mut programs: Vec<String> =
+            cases.iter().filter_map(|&case| self.program(case)).collect();
+        programs.dedup();
+        let backgrounds = self.compared_backgrounds();
+        bail!(
+            "--program, --background: no such run; programs: {}; backgrounds: {}",
+            if programs.is_empty() { "all together".to_owned() } else { programs.join(", ") },
+            backgrounds.join(", ")
+        )
+    }
+
+    /// The name of the work of a case.
+    pub fn name_of(&self, case: Case) -> String {
+        let (background, _) = self.background(case.background);
+        let program = self.program(case).map(|name| format!("{name} ")).unwrap_or_default();
+        match self {
+            Self::Scenario(_) => format!("{}, {program}beside {background}", self.name()),
+            Self::Recording(_) => self.name().to_owned(),
+        }
+    }
+
     /// The workload of a case in a replicate, or its placebo.
     pub fn workload(
         &self,
@@ -196,4 +232,10 @@ fn one_of(file: &str, claim: usize, field: &str, found: &str, known: &[&str]) ->
         "{file}: `claim[{claim}].{field}`: {found:?} is not one of {known_names}"
     );
     Ok(())
+}
+
+/// Whether a background or program is meant: by its name, or by a usual spelling.
+pub fn is_meant(wanted: &str, name: &str) -> bool {
+    let plain = |text: &str| text.to_lowercase().replace(['-', ' '], "");
+    [plain(name), plain(&report::variant(name))].contains(&plain(wanted))
 }

@@ -16,6 +16,7 @@ mod mixes;
 mod own_scheduler;
 mod pipes;
 mod placebo;
+mod profile;
 #[cfg(feature = "record")]
 mod recorder;
 mod recording;

@@ -80,7 +80,7 @@ pub fn config() -> Config {
 }
 
 pub fn profile(workload: &Workload, plan: Plan) -> (Profile, Outcome) {
-    simulated::profile(&skylake(), workload, &config(), plan).unwrap()
+    simulated::profile(&skylake(), workload, &config(), Some(plan)).unwrap()
 }
 
 /// Overhead of an application in percent, as it was.

@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use profiler::matrix::{Entry, Matrix};
-use profiler::{Cause, Method, Plan, Profile};
+use profiler::{Basis, Cause, Method, Plan, Profile};
 use scenarios::{Draw, Spread, Step, Workload};
 
 use crate::build::{add, matrix, pair, profile, skylake, truth_pct, two_cores, work};
@@ -129,7 +129,8 @@ fn groups_without_samples_rest_on_an_assumption() {
     let (mut profile, outcome) = profile(&workload, plan());
     profile.samples.retain(|seen| seen.sample.task == 1);
     let matrix = matrix(&profile);
-    assert!(matrix.victims[0].is_assumed && !matrix.victims[1].is_assumed);
+    let basis = [matrix.victims[0].basis, matrix.victims[1].basis];
+    assert_eq!(basis, [Basis::Assumed, Basis::Measured]);
     assert_near(matrix.victims[0].overhead_pct.value, truth_pct(&workload, &outcome, 0), 0.3);
 }
 

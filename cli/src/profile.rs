@@ -1,0 +1,215 @@
+//! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
+
+mod print;
+mod simulated;
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use profiler::Tally;
+use serde::Serialize;
+
+use crate::compare::Classes;
+use crate::run_options::RunOptions;
+use crate::seconds::seconds;
+use crate::{files, terminal};
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel profile parsec-x265 --program ferret --background avx512
+      what the profiler finds on a simulated machine, beside what is true there
+  evenkeel profile nginx-crypto --no-pauses
+      the same without pausing cores, from counters at switches alone
+  evenkeel profile parsec-x265 --set counter-noise=20 --json -
+      with counters that are off by up to 2 %
+  evenkeel profile --trace recording.ektrace --class 'x265*=avx512-heavy'
+      the recorded programs on a simulated machine";
+
+/// How much is lost to the clock of other tasks, by which task, and to which?
+///
+/// So far of simulated machines, whose truth is known. The profiler looks at one CPU after another:
+/// it measures frequency and level, pauses the core until its level is back, and looks which level
+/// the task demands alone.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, next_help_heading = "Work")]
+pub struct Args {
+    /// Scenario to simulate: a file, or a name of `evenkeel scenarios`
+    #[arg(required_unless_present = "trace", conflicts_with = "trace")]
+    scenario: Option<String>,
+
+    /// Simulates a recording (.ektrace of `evenkeel trace record` or `import`)
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
+
+    #[command(flatten)]
+    classes: Classes,
+
+    /// Foreground program, where a scenario runs them one by one [default: the last]
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+
+    /// Background of a scenario [default: the last, which demands most]
+    #[arg(long, value_name = "NAME")]
+    background: Option<String>,
+
+    /// Samples a second of the whole machine, on average
+    #[arg(long, value_name = "N", default_value_t = 50.0, help_heading = "Profiler",
+        value_parser = rate)]
+    rate: f64,
+
+    /// Pauses no core: what tasks demand follows from counters at switches
+    #[arg(long, help_heading = "Profiler", conflicts_with_all = ["split_causes", "method"])]
+    no_pauses: bool,
+
+    /// Lets all tasks of the core run for a further 70 us in each sample, and so measures whether a
+    /// sibling causes a loss (D 4.2.1, step 5)
+    #[arg(long, help_heading = "Profiler")]
+    split_causes: bool,
+
+    /// Ends each pause as soon as the level is back: pauses of wide code are then longer than
+    /// others, which biases the result (D 4.6.1)
+    #[arg(long, help_heading = "Profiler")]
+    end_early: bool,
+
+    /// How samples are read: as ours, or as published in D 4.2 and 4.3
+    #[arg(long, value_enum, value_name = "NAME", default_value_t = MethodName::Ours,
+        help_heading = "Profiler")]
+    method: MethodName,
+
+    /// Scheduler to simulate: cfs, eevdf, muqss, or another one of `compare`
+    #[arg(long, value_name = "NAME", default_value = "eevdf", help_heading = "Simulation")]
+    scheduler: String,
+
+    /// Runs to profile, one after the other, with seeds of their own
+    #[arg(long, value_name = "N", default_value_t = 8,
+        value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Simulation")]
+    runs: u32,
+
+    /// Stops each run after this much simulated time [default: what the work says]
+    #[arg(long, value_name = "SECONDS", help_heading = "Simulation",
+        value_parser = |text: &str| seconds(text, 0.001..=1_000_000.0))]
+    limit: Option<std::time::Duration>,
+
+    #[command(flatten)]
+    run: RunOptions,
+
+    /// Writes the result as JSON; - is standard output, then without the text
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    json: Option<PathBuf>,
+}
+
+/// Names of [`Method`].
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+enum MethodName {
+    Ours,
+    Published,
+}
+
+/// The results.
+#[derive(Serialize)]
+struct Report {
+    schema: u32,
+    work: String,
+    cpu: String,
+    scheduler: String,
+    seed: u64,
+    runs: u32,
+    cpus: u32,
+    simulated_s: f64,
+    /// "pauses" or "counters".
+    estimator: &'static str,
+    rate_per_s: f64,
+    samples: Tally,
+    /// Change of the time until the foreground ended, by the profiler's pauses.
+    longer_by_profiling_pct: f64,
+    victims: Vec<VictimReport>,
+    losses: Vec<LossReport>,
+}
+
+/// What one application lost.
+#[derive(Serialize)]
+struct VictimReport {
+    name: String,
+    cpu_time_s: f64,
+    waited_s: f64,
+    samples: usize,
+    /// "measured"; "assumed": too few samples, taken to demand no level; "at least": demands a level
+    /// and is never taken for its victim.
+    basis: &'static str,
+    /// The highest level that its tasks demand.
+    demands: String,
+    /// By how much longer its work took, in percent.
+    overhead_pct: EstimateReport,
+    lost_s: EstimateReport,
+    /// The truth of the profiled runs.
+    true_overhead_pct: f64,
+    /// The truth of the same runs without the profiler.
+    unprofiled_overhead_pct: f64,
+}
+
+/// What one application lost to another.
+#[derive(Serialize)]
+struct LossReport {
+    victim: String,
+    /// `None`: no task on the core is known to demand such a level.
+    culprit: Option<String>,
+    lost_s: EstimateReport,
+    /// After the culprit had run on the core.
+    by_hold_s: f64,
+    /// While the culprit ran on a sibling.
+    by_sibling_s: f64,
+    /// While the core was throttled or halted on the way to the level.
+    by_transition_s: f64,
+    true_lost_s: f64,
+}
+
+/// A value and its 95 % interval.
+#[derive(Serialize, Clone, Copy)]
+struct EstimateReport {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl EstimateReport {
+    fn scaled(estimate: &profiler::matrix::Estimate, factor: f64) -> Self {
+        Self {
+            value: estimate.value * factor,
+            low: estimate.low * factor,
+            high: estimate.high * factor,
+        }
+    }
+}
+
+/// Runs the verb.
+pub fn run(args: &Args) -> Result<()> {
+    if let Some(path) = &args.json {
+        files::refuse_unwritable(path)?;
+    }
+    let report = simulated::run(args)?;
+    let took_stdout =
+        args.json.as_ref().map(|path| files::write_json(path, &report)).transpose()?;
+    if took_stdout == Some(true) {
+        return Ok(());
+    }
+    terminal::print(&::report::fit(&print::text(&report), terminal::width()))
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let range = 0.1..=1000.0;
+    let wanted = || format!("expected samples a second from {} to {}", range.start(), range.end());
+    let rate: f64 = text.parse().map_err(|_| wanted())?;
+    if range.contains(&rate) { Ok(rate) } else { Err(wanted()) }
+}
+
+/// Refuses settings that the verb does not have.
+fn refuse_settings(args: &Args) -> Result<()> {
+    let simulation = &args.run.set.simulation;
+    for (key, is_given) in
+        [("private-licenses", simulation.private_licenses), ("placebo", simulation.placebo)]
+    {
+        ensure!(!is_given, "--set {key}: a profile is of a CPU as it is");
+    }
+    Ok(())
+}
