@@ -6,7 +6,7 @@ mod simulated;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use clap::ValueEnum;
+use clap::{Parser, ValueEnum};
 use profiler::Tally;
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ enum MethodName {
 
 /// The results.
 #[derive(Serialize)]
-struct Report {
+pub struct Report {
     schema: u32,
     work: String,
     cpu: String,
@@ -116,41 +116,43 @@ struct Report {
     seed: u64,
     runs: u32,
     cpus: u32,
-    simulated_s: f64,
+    pub simulated_s: f64,
+    /// The same runs without the profiler.
+    pub unprofiled_s: f64,
     /// "pauses" or "counters".
     estimator: &'static str,
     rate_per_s: f64,
     samples: Tally,
     /// Change of the time until the foreground ended, by the profiler's pauses.
-    longer_by_profiling_pct: f64,
-    victims: Vec<VictimReport>,
+    pub longer_by_profiling_pct: f64,
+    pub victims: Vec<VictimReport>,
     losses: Vec<LossReport>,
 }
 
 /// What one application lost.
 #[derive(Serialize)]
-struct VictimReport {
+pub struct VictimReport {
     name: String,
     cpu_time_s: f64,
     waited_s: f64,
     samples: usize,
-    /// "measured"; "assumed": too few samples, taken to demand no level; "at least": demands a level
-    /// and is never taken for its victim.
+    /// "measured"; "assumed": too few samples, taken to demand no level; "at least": demands a
+    /// level, and is never taken for a victim of that level.
     basis: &'static str,
     /// The highest level that its tasks demand.
     demands: String,
     /// By how much longer its work took, in percent.
-    overhead_pct: EstimateReport,
+    pub overhead_pct: EstimateReport,
     lost_s: EstimateReport,
     /// The truth of the profiled runs.
-    true_overhead_pct: f64,
+    pub true_overhead_pct: f64,
     /// The truth of the same runs without the profiler.
     unprofiled_overhead_pct: f64,
 }
 
 /// What one application lost to another.
 #[derive(Serialize)]
-struct LossReport {
+pub struct LossReport {
     victim: String,
     /// `None`: no task on the core is known to demand such a level.
     culprit: Option<String>,
@@ -166,8 +168,8 @@ struct LossReport {
 
 /// A value and its 95 % interval.
 #[derive(Serialize, Clone, Copy)]
-struct EstimateReport {
-    value: f64,
+pub struct EstimateReport {
+    pub value: f64,
     low: f64,
     high: f64,
 }
@@ -180,6 +182,18 @@ impl EstimateReport {
             high: estimate.high * factor,
         }
     }
+}
+
+#[derive(Parser)]
+struct Parsed {
+    #[command(flatten)]
+    args: Args,
+}
+
+/// The results for the words of a command line.
+pub fn report(words: &[&str]) -> Result<Report> {
+    let words = ["profile"].iter().chain(words);
+    simulated::run(&Parsed::try_parse_from(words)?.args)
 }
 
 /// Runs the verb.

@@ -4,6 +4,7 @@ mod answer;
 mod computed;
 mod figures;
 mod frequency_policies;
+mod profiler;
 mod scenarios;
 
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 //! How far an estimate can be trusted.
 
-/// What the estimate for a group rests on.
+/// The basis of the estimate for a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Basis {
-    /// Measurements of what its tasks demand themselves.
+    /// The demands of the group's own tasks are measured.
     Measured,
     /// Too few samples: its tasks are taken to demand no level.
     Assumed,

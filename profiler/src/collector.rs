@@ -16,7 +16,7 @@ const SAMPLE_MAX_NS: u64 = 10_000_000;
 /// Tasks beside a slice that are kept; more of them say nothing about each.
 const COMPANY_MAX: usize = 32;
 
-/// Collects what happens on a machine.
+/// Collects the switches, slices and samples of a machine.
 #[derive(Clone, Debug)]
 pub struct Collector {
     profile: Profile,
@@ -32,7 +32,7 @@ pub struct Collector {
     random: SplitMix64,
 }
 
-/// What happened on a core lately.
+/// The recent stays on a core.
 #[derive(Clone, Debug, Default)]
 struct Core {
     /// Those that run.

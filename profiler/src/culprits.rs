@@ -3,7 +3,7 @@
 use crate::profile::{Profile, Stay};
 use crate::shown::Shown;
 
-/// How a level that a task does not demand slows it.
+/// How a level above its own demand slows a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The level was held after its last demand.
@@ -32,7 +32,7 @@ pub(crate) struct Part {
 
 /// Splits a loss among the tasks that ran on its core while the level was held: those that run at
 /// the moment by how often their group demands more than the victim, the rest among those before,
-/// the last first, as the last one to demand a level holds it.
+/// the last first, because the last task to demand a level holds the level.
 pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Part> {
     let now_ns = moment.time_ns;
     let since_ns = now_ns.saturating_sub(profile.hold_ns());
@@ -70,7 +70,8 @@ pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Par
     parts.normalised(moment)
 }
 
-/// Time after which a task's demand is taken to be independent of what it was; our choice.
+/// Time after which the demand of a task is taken to be independent of its earlier demand: our
+/// choice.
 const CHANGE_NS: f64 = 300_000.0;
 
 /// The moment of a loss.
@@ -82,17 +83,17 @@ pub(crate) struct Where<'a> {
     pub own_level: u8,
     /// Tasks on the core until then.
     pub stays: &'a [Stay],
-    /// Whether a sibling causes the loss, where step 5 measured it.
+    /// Whether a sibling causes the loss, if step 5 measured.
     pub is_by_sibling: Option<bool>,
 }
 
 /// A task that may hold the level.
 struct Candidate {
-    /// When it left the core, or now; at the end of time while it runs on a sibling.
+    /// When the task left the core, or now; `u64::MAX` while the task runs on a sibling.
     left_ns: u64,
     group: usize,
     cause: Cause,
-    /// That it demanded the level then.
+    /// Probability that the task demanded the level then.
     chance: f64,
 }
 
@@ -108,7 +109,7 @@ impl Parts {
         }
     }
 
-    /// Keeps what step 5 measured.
+    /// Keeps the parts that agree with step 5.
     fn believe(&mut self, moment: &Where) {
         let Some(is_by_sibling) = moment.is_by_sibling else { return };
         let is_it = |part: &Part| (part.cause == Cause::Sibling) == is_by_sibling;

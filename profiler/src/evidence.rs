@@ -1,4 +1,4 @@
-//! Which levels do groups demand, where no core is paused? From what counters show at switches:
+//! Which levels do groups demand, if no core is paused? Counters at switches show:
 //! wide floating-point instructions that retired, and levels that no other group can have demanded.
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX};
@@ -9,7 +9,7 @@ use crate::shown::Shown;
 /// A level that so small a share of its slices leaves unexplained names no further group.
 const UNEXPLAINED_MAX: f64 = 0.01;
 
-/// What is known of each group.
+/// The evidence of each group.
 pub(crate) struct Evidence {
     pub shown: Shown,
     /// By group: the highest level that only its own tasks can have demanded. Nothing tells when.
@@ -38,7 +38,8 @@ impl Evidence {
     }
 
     /// Names groups until they explain where a level was in force: of the groups whose tasks ran on
-    /// the core while it was held, the one that explains most and of whose slices most had it.
+    /// the core during the hold, the group that explains most, and of whose slices most had the
+    /// level.
     fn imply(&mut self, profile: &Profile, level: u8) {
         let mut having = vec![(0.0, 0.0); profile.groups.len()];
         let mut unexplained: Vec<Vec<usize>> = Vec::new();

@@ -15,24 +15,24 @@ const SAMPLES_MIN: usize = 8;
 /// As many slices of a group stand for all of them.
 const SLICES_MAX: usize = 400;
 
-/// What one moment of a group shows.
+/// One moment of a group.
 pub(crate) struct Item {
     pub group: usize,
     /// Level in force.
     pub level: usize,
-    /// How much it counts among those of the same group and level.
+    /// Weight among the items of the same group and level.
     pub weight: f64,
     /// Level that the task demanded.
     pub own: usize,
-    /// By level that the task may demand, up to the one in force: what was lost then.
+    /// By level that the task may demand, up to the level in force: the loss.
     pub losses: Vec<ItemLoss>,
 }
 
-/// What a moment lost if its task demanded a certain level.
+/// The loss of a moment if the task demanded a certain level.
 pub(crate) struct ItemLoss {
     /// Share of the moment.
     pub share: f64,
-    /// Which groups caused it.
+    /// The culprits.
     pub parts: Vec<Part>,
 }
 

@@ -1,7 +1,7 @@
 //! Which levels were in force while a group demanded which, from two distributions.
 //!
-//! A sample measures the level in force before the pause, and the demand after it. Where code
-//! changes faster than that, the two do not belong together, but each is right on average: the
+//! A sample measures the level in force before the pause, and the demand after the pause. If code
+//! changes faster, the two do not belong together, but each is right on average: the
 //! table is fitted to both (iterative proportional fitting, Deming and Stephan 1940), knowing that
 //! the level in force is never below the one demanded.
 
@@ -10,7 +10,7 @@ use cpu_model::LEVELS_MAX;
 /// Weights by level in force and level demanded.
 pub(crate) type Table = [[f64; LEVELS_MAX]; LEVELS_MAX];
 
-/// Rounds of the fit; it converges within a few.
+/// Rounds of the fit; a few suffice.
 const ROUNDS: usize = 30;
 /// Weight of a pair of levels that no sample showed, relative to one sample in all.
 const UNSEEN: f64 = 1e-6;
@@ -52,7 +52,8 @@ pub(crate) fn times_ns(
     table
 }
 
-/// The demands, where no more time demands a level than had it: the rest demanded a lower one.
+/// The demands, cut so that no more time demands a level than had the level; the excess counts for
+/// the next lower level.
 fn possible(in_force_ns: &[f64; LEVELS_MAX], demanded_ns: &[f64; LEVELS_MAX]) -> [f64; LEVELS_MAX] {
     let mut possible_ns = [0.0; LEVELS_MAX];
     let (mut room_ns, mut over_ns) = (0.0, 0.0);

@@ -1,10 +1,10 @@
-//! What the profiler needs of a machine.
+//! The interface between the profiler and a machine.
 
 use cpu_model::LEVELS_MAX;
 
 /// A machine whose CPUs can be read and paused.
 pub trait Machine {
-    /// What runs on a CPU, and its counters.
+    /// The running task and the counters of a CPU.
     fn read(&mut self, cpu: u32) -> Reading;
 
     /// From now on the CPU executes nothing but scalar instructions of the profiler.
@@ -14,10 +14,10 @@ pub trait Machine {
     fn resume(&mut self, cpu: u32);
 }
 
-/// What runs on a CPU, and its counters.
+/// The running task and the counters of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// The task that runs or is paused there.
+    /// The task that runs or is paused on the CPU.
     pub task: Option<u32>,
     /// A number that changes whenever the running task does.
     pub switches: u64,

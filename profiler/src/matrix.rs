@@ -1,4 +1,4 @@
-//! Who lost how much to whom: one matrix with intervals.
+//! The matrix of losses by victim and culprit, with intervals.
 
 use cpu_model::LEVELS_MAX;
 use random::SplitMix64;
@@ -24,7 +24,7 @@ pub struct Estimate {
     pub high: f64,
 }
 
-/// What a group lost in all.
+/// The loss of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Victim {
     /// Index into [`Profile::groups`].
@@ -39,13 +39,13 @@ pub struct Victim {
     pub overhead_pct: Estimate,
     /// Samples of its tasks.
     pub samples: usize,
-    /// What the estimate rests on.
+    /// The basis of the estimate.
     pub basis: Basis,
     /// The highest level that its tasks demand themselves.
     pub own_level: u8,
 }
 
-/// What one group lost to another.
+/// The loss of one group to another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
     /// Index into [`Profile::groups`].

@@ -9,10 +9,10 @@ use crate::sample::Sample;
 pub enum Method {
     /// Stalls are counted before the pause: memory takes a smaller share of the time of a task that
     /// shares its core, so its frequency matters more. The task demands the level of its window
-    /// only if it demanded one as soon as it went on.
+    /// only if the core is throttled as soon as the task goes on.
     Ours,
-    /// Stalls are counted while the task runs alone (D 4.3.2), and whatever it demanded in its
-    /// window it demanded before (D 4.2.1).
+    /// Stalls are counted while the task runs alone (D 4.3.2), and a demand within the window
+    /// counts as a demand before the pause (D 4.2.1).
     Published,
 }
 
@@ -27,16 +27,16 @@ impl Method {
     }
 }
 
-/// What a sample says about its moment.
+/// The frequencies and the loss of a sample's moment.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Moment {
     /// Frequency before the pause.
     pub actual_hz: u64,
-    /// Frequency at which the task would have run without the level of others.
+    /// Frequency without the levels that other tasks demand.
     pub ideal_hz: u64,
     /// Speed at the ideal frequency over speed at the actual one.
     pub faster: f64,
-    /// The same with the siblings (step 5), where measured: what is left is lost to holds.
+    /// The same with the siblings, if step 5 measured; the difference is lost to siblings.
     pub faster_beside: Option<f64>,
 }
 
@@ -48,7 +48,7 @@ impl Moment {
         Self::if_demanding(sample, turbo, method, method.own_level(sample))
     }
 
-    /// The same if the task demanded another level than it was seen to.
+    /// The same for another demanded level than the measured one.
     pub(crate) fn if_demanding(
         sample: &Sample,
         turbo: &Turbo,

@@ -17,8 +17,7 @@ pub struct Plan {
     pub look_ns: u64,
     /// Longest pause; a sample whose level has not fallen by then is discarded.
     pub pause_max_ns: u64,
-    /// How long after the pause a task can begin to demand a level and is taken to have demanded it
-    /// before.
+    /// A demand that begins within this time after the pause counts as a demand before the pause.
     pub at_once_ns: u64,
     /// How long the task runs alone before its own level is measured.
     pub window_ns: u64,
@@ -42,7 +41,7 @@ impl Plan {
     /// Above the hold of the CPU table; D: 700 us for 670 us.
     const MARGIN_NS: u64 = 30_000;
     /// Holds of up to 1.33 ms were measured on one Xeon in 30 % of cases with a single active core
-    /// (research of Khalil's samples); 2 ms is our limit for what a pause may do to its task.
+    /// (Khalil's samples); the limit of 2 ms is our choice.
     const PAUSE_MAX_NS: u64 = 2_000_000;
 
     /// The published plan for a CPU (D 4.2.1), with pauses that wait for the level.

@@ -1,4 +1,4 @@
-//! What was collected, whatever machine it came from.
+//! A profile: the collected samples, slices and sums of one machine or several.
 
 use cpu_model::{CpuModel, LEVELS_MAX};
 
@@ -23,18 +23,18 @@ pub struct Profile {
     pub slices: Vec<SliceSeen>,
 }
 
-/// A slice of a task: the time on a CPU since it came there or was last accounted.
+/// A slice of a task: the time on a CPU since the task came or was last accounted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// The task.
     pub task: u32,
     /// Where.
     pub cpu: u32,
-    /// When it began.
+    /// Time of the beginning.
     pub began_ns: u64,
-    /// When it ended.
+    /// Time of the end.
     pub ended_ns: u64,
-    /// Time runnable without a CPU before it.
+    /// Time runnable without a CPU before the slice.
     pub waited_ns: u64,
     /// Its CPU time, and the counters of its CPU meanwhile.
     pub counts: policy::Slice,
@@ -51,9 +51,9 @@ pub struct Stay {
     pub task: u32,
     /// Where.
     pub cpu: u32,
-    /// When it came.
+    /// Time of arrival.
     pub began_ns: u64,
-    /// When it left; `None`: it was still there.
+    /// Time of departure; `None`: the task was still there.
     pub ended_ns: Option<u64>,
 }
 
@@ -92,7 +92,7 @@ pub struct Times {
 }
 
 impl Profile {
-    /// Adds another profile of the same CPU: its tasks are others, its groups the same by name.
+    /// Adds another profile of the same CPU. No tasks are the same; groups of one name are.
     pub fn merge(&mut self, mut other: Self) {
         let first = self.group_of.len() as u32;
         let renumber = |stays: &mut Vec<Stay>| stays.iter_mut().for_each(|it| it.task += first);

@@ -1,4 +1,4 @@
-//! One sample: what a task got, and what it would have had alone.
+//! One sample: frequency and level beside other tasks, and the level alone.
 
 use cpu_model::LEVELS_MAX;
 use serde::{Deserialize, Serialize};
@@ -6,11 +6,11 @@ use serde::{Deserialize, Serialize};
 /// The measurements of one sample (D 4.2.1).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Sample {
-    /// When it began.
+    /// Time of the beginning.
     pub time_ns: u64,
     /// The CPU.
     pub cpu: u32,
-    /// The task on it.
+    /// The task on this CPU.
     pub task: u32,
     /// The tasks on the siblings of the CPU.
     pub beside: Vec<u32>,
@@ -24,13 +24,13 @@ pub struct Sample {
     pub stall_cycles: u64,
     /// Level in force when the task had run alone for a window (step 3).
     pub level_alone: u8,
-    /// Whether the task demanded a level as soon as it went on after the pause: the core was
-    /// throttled for it. Code that begins later in the window was not there before the pause.
+    /// Whether the core was throttled for a level as soon as the task went on after the pause. Code
+    /// that begins later in the window did not run before the pause.
     pub demands_at_once: bool,
     /// Level in force when all tasks of the core had run for a further window (step 5); `None`: not
     /// measured, or a sibling changed its task.
     pub level_beside: Option<u8>,
-    /// Cycles while it ran alone.
+    /// Cycles while the task ran alone.
     pub alone_cycles: u64,
     /// Those of them that waited for memory.
     pub alone_stall_cycles: u64,

@@ -10,7 +10,7 @@ use crate::sample::{Sample, Tally};
 const PROBES_MAX: u32 = 100;
 
 /// Takes samples of one CPU after another. Its caller calls [`Self::act`] at [`Self::acts_ns`], on
-/// [`Self::cpu`] if it can: a timer on another CPU would wake a further core, which lowers the
+/// [`Self::cpu`] if possible: a timer on another CPU would wake a further core, which lowers the
 /// clock of all (D 4.2.1).
 #[derive(Clone, Debug)]
 pub struct Sampler {
@@ -41,7 +41,7 @@ enum Stage {
     Recovering { taken: Taken, first: Reading },
     /// Step 3: the task goes on alone.
     Resumed { taken: Taken, resumed: Reading },
-    /// It runs alone.
+    /// The task runs alone.
     Alone { taken: Taken, resumed: Reading },
     /// Its level is measured.
     AloneLevel { taken: Taken, resumed: Reading, first: Reading },
@@ -51,7 +51,7 @@ enum Stage {
     BesideLevel { taken: Taken, beside: Vec<Reading>, first: Reading },
 }
 
-/// What a sample knows so far.
+/// The measurements so far of a sample.
 #[derive(Clone, Debug)]
 struct Taken {
     sample: Sample,
@@ -85,7 +85,7 @@ impl Sampler {
         sampler
     }
 
-    /// When the sampler acts next; `None`: it has no CPU.
+    /// Time of the next act; `None`: there is no CPU to sample.
     #[must_use]
     pub fn acts_ns(&self) -> Option<u64> {
         (!self.cpus.is_empty()).then_some(self.acts_ns)
@@ -175,7 +175,7 @@ impl Sampler {
         true
     }
 
-    /// Ends whatever pause there is: the profiler stops.
+    /// Ends every pause, because the profiler stops.
     pub fn stop(&mut self, machine: &mut dyn Machine) {
         if self.is_pausing() {
             self.resume_all(machine);

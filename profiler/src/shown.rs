@@ -15,7 +15,7 @@ impl Shown {
         Self { seen: vec![[0.0; LEVELS_MAX]; groups] }
     }
 
-    /// As samples show it: what a task demanded while it ran alone (D 4.4).
+    /// The levels in force while tasks ran alone (D 4.4).
     pub(crate) fn by_samples(profile: &Profile) -> Self {
         let mut shown = Self::nothing(profile.groups.len());
         for seen in &profile.samples {
@@ -37,7 +37,7 @@ impl Shown {
         self.seen[group][usize::from(level)] += all * share / (1.0 - share).max(1e-3);
     }
 
-    /// Share of what was seen of a group that demanded more than a level.
+    /// Share of a group's weight that demanded more than a level.
     pub(crate) fn above(&self, group: usize, level: u8) -> f64 {
         let seen = &self.seen[group];
         let all: f64 = seen.iter().sum();
@@ -45,7 +45,7 @@ impl Shown {
         if all > 0.0 { above / all } else { 0.0 }
     }
 
-    /// The highest level that a group demanded in at least a hundredth of what was seen.
+    /// The highest level that at least a hundredth of a group's weight demanded.
     pub(crate) fn highest(&self, group: usize) -> u8 {
         (1..LEVELS_MAX as u8).rev().find(|&level| self.above(group, level - 1) >= 0.01).unwrap_or(0)
     }

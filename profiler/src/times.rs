@@ -47,7 +47,8 @@ pub(crate) fn by_group(times: &[Times], group_of: &[u32], groups: usize) -> Vec<
     sums
 }
 
-/// By level: mean rate of instructions while a rise to it throttles the core; 1 where none does.
+/// By level: mean rate of instructions while a rise to that level throttles the core; 1 without
+/// throttles.
 fn throttle_rates(cpu: &CpuModel) -> [f64; LEVELS_MAX] {
     let rate = |level: usize| {
         let mut sums = (0.0, 0.0);

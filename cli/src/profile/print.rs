@@ -112,7 +112,8 @@ fn cost(report: &Report) -> String {
         return "Reading counters at switches is not part of the simulation.".to_owned();
     }
     format!(
-        "Profiling changed the time of the runs by {:+.2} %, and paused cores for {:.1} ms a second.",
+        "Profiling changed the time of the runs by {:+.2} %, and paused cores for {:.1} ms a \
+         second.",
         report.longer_by_profiling_pct,
         report.samples.paused_ns as f64 / 1e6 / report.simulated_s
     )

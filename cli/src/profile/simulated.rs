@@ -113,6 +113,7 @@ pub fn run(args: &Args) -> Result<Report> {
         runs: args.runs,
         cpus: cpus.cpus(),
         simulated_s: with.simulated_ns as f64 / 1e9,
+        unprofiled_s: without.simulated_ns as f64 / 1e9,
         estimator: if args.no_pauses { "counters" } else { "pauses" },
         rate_per_s: if args.no_pauses { 0.0 } else { args.rate },
         samples: profile.tally,

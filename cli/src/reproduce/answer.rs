@@ -8,7 +8,7 @@ use report::reproduction::{Answer, Verdict};
 
 use super::figures::{By, Figure};
 use super::scenarios::{Found, claims};
-use super::{computed, frequency_policies};
+use super::{computed, frequency_policies, profiler};
 use crate::run_options::RunOptions;
 
 /// Runs of the study of frequency policies, by `ht` or `no-ht`, then by policy.
@@ -34,8 +34,12 @@ pub fn all(figures: &[Figure], seed: u64, replicates: Option<u32>) -> Result<Vec
             means.insert(threads.to_owned(), found);
         }
     }
-    let answer =
-        |figure: &Figure| answer(figure, &found, &means).with_context(|| figure.id.clone());
+    let needs_profiles = figures.iter().any(|figure| figure.by == By::Profile);
+    let profiles = needs_profiles.then(|| profiler::values(seed, replicates)).transpose()?;
+    let profiles = profiles.unwrap_or_default();
+    let answer = |figure: &Figure| {
+        answer(figure, &found, &means, &profiles).with_context(|| figure.id.clone())
+    };
     figures.iter().map(answer).collect()
 }
 
@@ -58,7 +62,12 @@ struct Ours {
     by: String,
 }
 
-fn answer(figure: &Figure, found: &[Found], means: &Means) -> Result<Answer> {
+fn answer(
+    figure: &Figure,
+    found: &[Found],
+    means: &Means,
+    profiles: &BTreeMap<&str, f64>,
+) -> Result<Answer> {
     let ours = match figure.by {
         By::Ghz => number(figure, computed::ghz(&figure.how)?, "CPU table xeon-gold-6130"),
         By::Computed => number(figure, computed::value(&figure.how)?, "CPU table xeon-gold-6130"),
@@ -66,6 +75,10 @@ fn answer(figure: &Figure, found: &[Found], means: &Means) -> Result<Answer> {
             let (threads, policy) = figure.how.split_once(' ').unwrap_or((&figure.how, ""));
             let mean = means.get(threads).and_then(|means| means.get(policy));
             number(figure, mean.copied().unwrap_or(f64::NAN), "evenkeel dvfs")
+        }
+        By::Profile => {
+            let value = profiles.get(figure.how.as_str()).copied().unwrap_or(f64::NAN);
+            number(figure, value, "evenkeel profile")
         }
         By::Claim => of_claims(figure, found),
         By::Ratio => ratio(figure, found),
@@ -93,7 +106,7 @@ fn answer(figure: &Figure, found: &[Found], means: &Means) -> Result<Answer> {
         published: figure.published.clone(),
         found: ours.text,
         tolerance: figure.tolerance.clone(),
-        is_simulated: matches!(figure.by, By::Claim | By::Ratio | By::Dvfs),
+        is_simulated: matches!(figure.by, By::Claim | By::Ratio | By::Dvfs | By::Profile),
         verdict,
         why,
         by: ours.by,

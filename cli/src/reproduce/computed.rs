@@ -2,6 +2,7 @@
 
 use anyhow::{Result, bail};
 use cpu_model::{Class, CpuModel, TurboMode};
+use profiler::Plan;
 
 /// The CPU of the dissertation.
 const CPU: &str = "xeon-gold-6130";
@@ -52,6 +53,12 @@ pub fn value(how: &str) -> Result<f64> {
         }
         // One of 16 cores pauses for 700 us every 20 ms (D 4.5.3).
         "profiler-pauses-pct" => 100.0 / 16.0 * 0.7 / 20.0,
+        "profiler-interval-ms" => {
+            let (least_ns, most_ns) = Plan::published(&cpu, 0).interval_ns;
+            us(least_ns.midpoint(most_ns)) / 1000.0
+        }
+        "profiler-pause-us" => us(Plan::published(&cpu, 0).pause_ns),
+        "profiler-window-us" => us(Plan::published(&cpu, 0).window_ns),
         _ => bail!("{how:?} is no value"),
     })
 }

@@ -14,6 +14,7 @@ pub enum By {
     Claim,
     Ratio,
     Dvfs,
+    Profile,
     Test,
     Recorded,
     Input,

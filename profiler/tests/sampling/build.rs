@@ -83,7 +83,7 @@ pub fn profile(workload: &Workload, plan: Plan) -> (Profile, Outcome) {
     simulated::profile(&skylake(), workload, &config(), Some(plan)).unwrap()
 }
 
-/// Overhead of an application in percent, as it was.
+/// True overhead of an application in percent.
 pub fn truth_pct(workload: &Workload, outcome: &Outcome, application: u32) -> f64 {
     let own = workload.threads.iter().zip(&outcome.tasks);
     let (time_ns, lost_ns) = own

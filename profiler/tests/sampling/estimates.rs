@@ -54,7 +54,7 @@ fn counting_stalls_alone_underestimates() {
 }
 
 /// D l. 949: threads of 300 permille each demand level 2 together, and level 1 alone, so the
-/// profiler sees a loss where there is none.
+/// profiler reports a loss that does not exist.
 #[test]
 fn threads_that_exceed_the_rate_only_together_are_overestimated() {
     let mut workload = two_cores();
@@ -64,8 +64,8 @@ fn threads_that_exceed_the_rate_only_together_are_overestimated() {
     let (profile, outcome) = profile(&workload, plan());
     let truth = truth_pct(&workload, &outcome, 0);
     let value = matrix(&profile).victims[0].overhead_pct.value;
-    // The truth of the model is told by the level of the thread alone, so it overestimates as well:
-    // 2.4 over 1.9 GHz, less what stalls.
+    // The simulator, too, counts losses by the level of each thread alone, and overestimates: 2.4
+    // over 1.9 GHz, less the share of stalls.
     assert_near(value, truth, 0.5);
     assert!(value > 15.0, "{value}");
 }

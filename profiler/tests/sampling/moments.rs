@@ -1,4 +1,4 @@
-//! What one sample says (D 4.2.1, 4.3).
+//! Frequencies and losses of single samples (D 4.2.1, 4.3).
 
 use cpu_model::LEVELS_MAX;
 use profiler::{Method, Moment, Sample, overhead};

@@ -9,7 +9,7 @@ use simulator::{Operated, Operator};
 
 use crate::build::{MS, add, config, pair, skylake, two_cores, work};
 
-/// Drives a sampler and watches what it does.
+/// Drives a sampler and records each pause.
 struct Watched {
     sampler: Sampler,
     samples: Vec<Sample>,
