@@ -1,13 +1,15 @@
 //! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
 
 mod print;
+mod recorded;
 mod simulated;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use clap::{Parser, ValueEnum};
-use profiler::Tally;
+use profiler::matrix::{Entry, Estimate, Matrix, Victim};
+use profiler::{Basis, Profile, Tally};
 use serde::Serialize;
 
 use crate::compare::Classes;
@@ -23,14 +25,18 @@ Examples:
       the same without pausing cores, from counters at switches alone
   evenkeel profile parsec-x265 --set counter-noise=20 --json -
       with counters that are off by up to 2 %
-  evenkeel profile --trace recording.ektrace --class 'x265*=avx512-heavy'
-      the recorded programs on a simulated machine";
+  sudo evenkeel trace record -a --duration 10 && evenkeel profile --trace recording.ektrace
+      what recorded programs waited for, and what the CPU table says they lost to 512-bit code,
+      which their registers show
+  evenkeel profile --trace recording.ektrace --cpu machine.toml --class 'x265*=avx512-heavy'
+      the same where the class is known, and the CPU was measured by `evenkeel characterize`";
 
 /// How much is lost to the clock of other tasks, by which task, and to which?
 ///
-/// So far of simulated machines, whose truth is known. The profiler looks at one CPU after another:
-/// it measures frequency and level, pauses the core until its level is back, and looks which level
-/// the task demands alone.
+/// Of a recording: what tasks waited for, and what the CPU table says that wide instructions cost
+/// others. Of a scenario: what a profiler with counters finds on a simulated machine, beside the
+/// truth. That profiler looks at one CPU after another: it measures frequency and level, pauses the
+/// core until its level is back, and looks which level the task demands alone.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, next_help_heading = "Work")]
 pub struct Args {
@@ -38,7 +44,7 @@ pub struct Args {
     #[arg(required_unless_present = "trace", conflicts_with = "trace")]
     scenario: Option<String>,
 
-    /// Simulates a recording (.ektrace of `evenkeel trace record` or `import`)
+    /// Profiles a recording (.ektrace of `evenkeel trace record` or `import`)
     #[arg(long, value_name = "FILE")]
     trace: Option<PathBuf>,
 
@@ -112,21 +118,38 @@ pub struct Report {
     schema: u32,
     work: String,
     cpu: String,
-    scheduler: String,
+    /// Of a simulation, as are the runs.
+    scheduler: Option<String>,
     seed: u64,
-    runs: u32,
+    runs: Option<u32>,
     cpus: u32,
-    pub simulated_s: f64,
+    /// Length of the recording, or of all simulated runs.
+    pub length_s: f64,
     /// The same runs without the profiler.
-    pub unprofiled_s: f64,
-    /// "pauses" or "counters".
-    estimator: &'static str,
-    rate_per_s: f64,
-    samples: Tally,
+    pub unprofiled_s: Option<f64>,
+    estimator: Estimator,
+    rate_per_s: Option<f64>,
+    samples: Option<Tally>,
     /// Change of the time until the foreground ended, by the profiler's pauses.
-    pub longer_by_profiling_pct: f64,
+    pub longer_by_profiling_pct: Option<f64>,
     pub victims: Vec<VictimReport>,
     losses: Vec<LossReport>,
+}
+
+/// What an estimate rests on.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+enum Estimator {
+    /// Pauses of cores, and counters.
+    Pauses,
+    /// Counters at switches.
+    Counters,
+    /// Classes of tasks, by `--class` and marks, and the CPU table.
+    Classes,
+    /// Registers at switches, and the CPU table.
+    Registers,
+    /// Nothing shows wide instructions.
+    Waits,
 }
 
 /// What one application lost.
@@ -144,10 +167,10 @@ pub struct VictimReport {
     /// By how much longer its work took, in percent.
     pub overhead_pct: EstimateReport,
     lost_s: EstimateReport,
-    /// The truth of the profiled runs.
-    pub true_overhead_pct: f64,
+    /// The truth of the profiled runs, in a simulation.
+    pub true_overhead_pct: Option<f64>,
     /// The truth of the same runs without the profiler.
-    unprofiled_overhead_pct: f64,
+    unprofiled_overhead_pct: Option<f64>,
 }
 
 /// What one application lost to another.
@@ -163,7 +186,12 @@ pub struct LossReport {
     by_sibling_s: f64,
     /// While the core was throttled or halted on the way to the level.
     by_transition_s: f64,
-    true_lost_s: f64,
+    true_lost_s: Option<f64>,
+    /// Time for which the victim was runnable while the culprit had the CPU.
+    waited_s: f64,
+    /// CPU time lost to the culprit's share of the core, by a model: the time beside it, less the
+    /// throughput of one of two siblings.
+    by_shared_core_s: f64,
 }
 
 /// A value and its 95 % interval.
@@ -175,7 +203,7 @@ pub struct EstimateReport {
 }
 
 impl EstimateReport {
-    fn scaled(estimate: &profiler::matrix::Estimate, factor: f64) -> Self {
+    fn scaled(estimate: &Estimate, factor: f64) -> Self {
         Self {
             value: estimate.value * factor,
             low: estimate.low * factor,
@@ -193,7 +221,8 @@ struct Parsed {
 /// The results for the words of a command line.
 pub fn report(words: &[&str]) -> Result<Report> {
     let words = ["profile"].iter().chain(words);
-    simulated::run(&Parsed::try_parse_from(words)?.args)
+    let args = Parsed::try_parse_from(words)?.args;
+    simulated::run(&args, args.scenario.as_deref().unwrap_or_default())
 }
 
 /// Runs the verb.
@@ -201,7 +230,11 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.json {
         files::refuse_unwritable(path)?;
     }
-    let report = simulated::run(args)?;
+    let report = match (&args.trace, &args.scenario) {
+        (Some(path), _) => recorded::run(args, path)?,
+        (None, Some(scenario)) => simulated::run(args, scenario)?,
+        (None, None) => bail!("name a scenario, or a recording with --trace"),
+    };
     let took_stdout =
         args.json.as_ref().map(|path| files::write_json(path, &report)).transpose()?;
     if took_stdout == Some(true) {
@@ -226,4 +259,67 @@ fn refuse_settings(args: &Args) -> Result<()> {
         ensure!(!is_given, "--set {key}: a profile is of a CPU as it is");
     }
     Ok(())
+}
+
+/// The victims; `truth` says what is true of a group: with the profiler, and without.
+fn victims(
+    profile: &Profile,
+    matrix: &Matrix,
+    truth: Option<&dyn Fn(usize) -> (f64, f64)>,
+) -> Vec<VictimReport> {
+    let of = |victim: &Victim| {
+        let truth = truth.map(|truth| truth(victim.group));
+        VictimReport {
+            name: profile.groups[victim.group].clone(),
+            cpu_time_s: victim.cpu_time_ns as f64 / 1e9,
+            waited_s: victim.waited_ns as f64 / 1e9,
+            samples: victim.samples,
+            basis: match victim.basis {
+                Basis::Measured => "measured",
+                Basis::Assumed => "assumed",
+                Basis::AtLeast => "at least",
+            },
+            demands: profile.cpu.level_names[usize::from(victim.own_level)].clone(),
+            overhead_pct: EstimateReport::scaled(&victim.overhead_pct, 1.0),
+            lost_s: EstimateReport::scaled(&victim.lost_ns, 1e-9),
+            true_overhead_pct: truth.map(|(with, _)| with),
+            unprofiled_overhead_pct: truth.map(|(_, without)| without),
+        }
+    };
+    matrix.victims.iter().map(of).collect()
+}
+
+/// The pairs; `true_lost_ns` says what a group truly lost to another.
+fn losses(
+    profile: &Profile,
+    matrix: &Matrix,
+    smt_share_permille: u32,
+    true_lost_ns: Option<&dyn Fn(usize, usize) -> u64>,
+) -> Vec<LossReport> {
+    let lost_share = 1.0 - f64::from(smt_share_permille) / 1000.0;
+    let of = |entry: &Entry| {
+        let [by_hold_s, by_sibling_s, by_transition_s] = entry.by_cause_ns.map(|ns| ns / 1e9);
+        let truth = true_lost_ns.zip(entry.culprit);
+        LossReport {
+            victim: profile.groups[entry.victim].clone(),
+            culprit: entry.culprit.map(|group| profile.groups[group].clone()),
+            lost_s: EstimateReport::scaled(&entry.lost_ns, 1e-9),
+            by_hold_s,
+            by_sibling_s,
+            by_transition_s,
+            true_lost_s: truth.map(|(truth, culprit)| truth(entry.victim, culprit) as f64 / 1e9),
+            waited_s: entry.waited_ns as f64 / 1e9,
+            by_shared_core_s: entry.beside_ns as f64 / 1e9 * lost_share,
+        }
+    };
+    let mut losses: Vec<LossReport> = matrix.entries.iter().map(of).collect();
+    losses.sort_by(|a, b| b.all_s().total_cmp(&a.all_s()));
+    losses
+}
+
+impl LossReport {
+    /// All that the victim lost to the culprit, of whatever kind.
+    fn all_s(&self) -> f64 {
+        self.lost_s.value + self.waited_s + self.by_shared_core_s
+    }
 }

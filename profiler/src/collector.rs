@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use cpu_model::CpuModel;
 use random::SplitMix64;
 
-use crate::profile::{Profile, SampleSeen, Slice, SliceSeen, Stay, Times, hold_ns};
+use crate::profile::{Pairs, Profile, SampleSeen, Slice, SliceSeen, Stay, Times, hold_ns};
 use crate::sample::{Sample, Tally};
 use crate::times::Adder;
 
@@ -13,6 +13,10 @@ use crate::times::Adder;
 const SLICES_MAX: usize = 20_000;
 /// Samples take less than so long, and are kept with the tasks that ran before them.
 const SAMPLE_MAX_NS: u64 = 10_000_000;
+/// Stays of a CPU that a waiting task is compared with.
+const RAN_MAX: usize = 256;
+/// Pairs of tasks that times are kept for; further pairs are left out.
+const PAIRS_MAX: usize = 1 << 20;
 /// Tasks beside a slice that are kept; more of them say nothing about each.
 const COMPANY_MAX: usize = 32;
 
@@ -27,6 +31,8 @@ pub struct Collector {
     cores: Vec<Core>,
     /// By CPU: tasks that can have demanded the levels of the slice that runs.
     company: Vec<Vec<u32>>,
+    /// By CPU: the last stays that ended.
+    ran: Vec<VecDeque<Stay>>,
     /// Slices seen, of which chance keeps some.
     seen: u64,
     random: SplitMix64,
@@ -39,6 +45,21 @@ struct Core {
     running: Vec<Stay>,
     /// Those that ran, by end.
     past: VecDeque<Stay>,
+    /// Until when times beside each other are counted.
+    shared_ns: u64,
+}
+
+impl Core {
+    /// Counts the time for which its tasks ran beside each other until now.
+    fn share(&mut self, now_ns: u64, beside_ns: &mut Pairs) {
+        let passed_ns = now_ns.saturating_sub(self.shared_ns);
+        self.shared_ns = self.shared_ns.max(now_ns);
+        for one in &self.running {
+            for other in self.running.iter().filter(|other| other.cpu != one.cpu) {
+                add(beside_ns, (one.task, other.task), passed_ns);
+            }
+        }
+    }
 }
 
 impl Collector {
@@ -56,6 +77,8 @@ impl Collector {
                 groups: Vec::new(),
                 group_of: Vec::new(),
                 times: Vec::new(),
+                waits_ns: Pairs::new(),
+                beside_ns: Pairs::new(),
                 samples: Vec::new(),
                 tally: Tally::default(),
                 slices: Vec::new(),
@@ -65,20 +88,27 @@ impl Collector {
             core_of,
             cores: vec![Core::default(); cores.len()],
             company: vec![Vec::new(); cpus],
+            ran: vec![VecDeque::new(); cpus],
             seen: 0,
             random: SplitMix64::new(seed),
         }
     }
 
-    /// A CPU goes over to another task, or to none.
-    pub fn switched(&mut self, now_ns: u64, cpu: u32, task: Option<u32>) {
+    /// A CPU goes over to another task, which was runnable without a CPU for so long, or to none.
+    pub fn switched(&mut self, now_ns: u64, cpu: u32, task: Option<u32>, waited_ns: u64) {
         let Some(core) = self.core_of.get(cpu as usize).and_then(|&it| self.cores.get_mut(it))
         else {
             return;
         };
+        core.share(now_ns, &mut self.profile.beside_ns);
+        let ran = &mut self.ran[cpu as usize];
         if let Some(at) = core.running.iter().position(|stay| stay.cpu == cpu) {
-            let stay = core.running.remove(at);
-            core.past.push_back(Stay { ended_ns: Some(now_ns), ..stay });
+            let stay = Stay { ended_ns: Some(now_ns), ..core.running.remove(at) };
+            core.past.push_back(stay);
+            ran.push_back(stay);
+        }
+        while ran.len() > RAN_MAX {
+            ran.pop_front();
         }
         let oldest_ns = now_ns.saturating_sub(self.hold_ns + SAMPLE_MAX_NS);
         let is_old = |stay: &Stay| stay.ended_ns.is_some_and(|ended_ns| ended_ns < oldest_ns);
@@ -86,6 +116,15 @@ impl Collector {
             core.past.pop_front();
         }
         let Some(task) = task else { return };
+        let since_ns = now_ns.saturating_sub(waited_ns);
+        for stay in ran.iter().rev() {
+            let ended_ns = stay.ended_ns.unwrap_or(now_ns);
+            if ended_ns <= since_ns {
+                break;
+            }
+            let had_ns = ended_ns - stay.began_ns.max(since_ns);
+            add(&mut self.profile.waits_ns, (task, stay.task), had_ns);
+        }
         for stay in &core.running {
             note(&mut self.company[stay.cpu as usize], task);
         }
@@ -150,6 +189,12 @@ impl Collector {
             stay.began_ns <= until_ns && stay.ended_ns.is_none_or(|ended_ns| ended_ns >= since_ns)
         };
         core.past.iter().chain(&core.running).filter(is_recent).copied().collect()
+    }
+}
+
+fn add(pairs: &mut Pairs, pair: (u32, u32), ns: u64) {
+    if ns > 0 && (pairs.len() < PAIRS_MAX || pairs.contains_key(&pair)) {
+        *pairs.entry(pair).or_default() += ns;
     }
 }
 

@@ -66,6 +66,12 @@ pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Par
         }
         left *= none;
     }
+    if parts.0.is_empty() {
+        // All of them had left for longer than a hold when a long slice ended.
+        for group in moment.company.iter().filter_map(|&task| profile.group(task)) {
+            parts.add(Some(group), Cause::Hold, shown.above(group, moment.own_level));
+        }
+    }
     parts.believe(moment);
     parts.normalised(moment)
 }
@@ -83,6 +89,9 @@ pub(crate) struct Where<'a> {
     pub own_level: u8,
     /// Tasks on the core until then.
     pub stays: &'a [Stay],
+    /// Tasks that ran on the core during the victim's slice or within the hold before; empty where
+    /// only the moment counts.
+    pub company: &'a [u32],
     /// Whether a sibling causes the loss, if step 5 measured.
     pub is_by_sibling: Option<bool>,
 }

@@ -3,7 +3,7 @@
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX};
 
-use crate::profile::{Profile, Slice, SliceSeen};
+use crate::profile::{Demand, Profile, Slice, SliceSeen};
 use crate::shown::Shown;
 
 /// A level that so small a share of its slices leaves unexplained names no further group.
@@ -22,9 +22,13 @@ impl Evidence {
         let mut evidence = Self { shown: Shown::nothing(groups), implied: vec![0; groups] };
         for SliceSeen { slice, .. } in &profile.slices {
             if let Some(group) = profile.group(slice.task) {
-                let level = retired_level(&profile.cpu, slice);
+                let level = own_demand(&profile.cpu, slice);
                 evidence.shown.see(group, level, slice.counts.time_ns as f64);
             }
+        }
+        let is_known = |seen: &SliceSeen| matches!(seen.slice.demand, Demand::Level(_));
+        if profile.slices.iter().any(is_known) {
+            return evidence;
         }
         for level in (1..profile.cpu.turbo.levels as u8).rev() {
             evidence.imply(profile, level);
@@ -34,7 +38,7 @@ impl Evidence {
 
     /// Level that a slice's own task demands.
     pub(crate) fn own_level(&self, profile: &Profile, group: usize, slice: &Slice) -> u8 {
-        retired_level(&profile.cpu, slice).max(self.implied[group])
+        own_demand(&profile.cpu, slice).max(self.implied[group])
     }
 
     /// Names groups until they explain where a level was in force: of the groups whose tasks ran on
@@ -77,12 +81,20 @@ impl Evidence {
     }
 }
 
+/// The level that a slice's own task demanded.
+fn own_demand(cpu: &CpuModel, slice: &Slice) -> u8 {
+    match slice.demand {
+        Demand::Level(level) => level,
+        Demand::Retired(retired) => retired_level(cpu, slice, retired),
+    }
+}
+
 /// The level that the wide floating-point instructions of a slice demanded: one that was in force.
-fn retired_level(cpu: &CpuModel, slice: &Slice) -> u8 {
+fn retired_level(cpu: &CpuModel, slice: &Slice, retired: [u64; 2]) -> u8 {
     let permille = |retired: u64| {
         u32::try_from(1000 * retired / slice.counts.cycles.max(1)).unwrap_or(u32::MAX)
     };
-    let wide = [Class::Avx2Heavy, Class::Avx512Heavy].into_iter().zip(slice.retired);
+    let wide = [Class::Avx2Heavy, Class::Avx512Heavy].into_iter().zip(retired);
     let demanded = wide.filter(|&(_, retired)| permille(retired) > 0).map(|(class, retired)| {
         // Bursts retire more while they last than the slice on average.
         let in_bursts = cpu.level_demanded(class, 1000);

@@ -96,7 +96,14 @@ fn sampled(
 ) -> Option<Item> {
     let level = main_level_of(&sample.level_cycles)?;
     let is_by_sibling = sample.level_beside.map(|level| level > method.own_level(sample));
-    let at = Where { cpu: sample.cpu, time_ns: sample.time_ns, own_level: 0, stays, is_by_sibling };
+    let at = Where {
+        cpu: sample.cpu,
+        time_ns: sample.time_ns,
+        own_level: 0,
+        stays,
+        company: &[],
+        is_by_sibling,
+    };
     let losses = (0..=level).map(|own_level| {
         let share = Moment::if_demanding(sample, &profile.cpu.turbo, method, own_level).lost();
         loss(share, &Where { own_level, ..at }, shown, profile)
@@ -121,42 +128,31 @@ fn of_slices(
     let own: Vec<&SliceSeen> = profile.slices.iter().filter(of_group).collect();
     let step = own.len().div_ceil(SLICES_MAX).max(1);
     let mut items = Vec::new();
-    for SliceSeen { slice, stays, .. } in own.into_iter().step_by(step) {
+    for SliceSeen { slice, stays, company } in own.into_iter().step_by(step) {
         let own_level = own_level(slice);
-        for level in 0..LEVELS_MAX {
-            let counts = at_level(&slice.counts, level);
-            if counts.cycles == 0 {
-                continue;
-            }
+        let turbo = &profile.cpu.turbo;
+        let row = policy::time_lost(turbo, &slice.counts, 0).at;
+        let times = policy::counted_times(turbo, row.slow as usize, &slice.counts);
+        let stall_q30 = policy::share_q30(slice.counts.stall_cycles, slice.counts.cycles) as u32;
+        for level in (0..LEVELS_MAX as u8).filter(|&level| times.ns[usize::from(level)] > 0) {
+            let mut shares = policy::Shares::default();
+            shares.q30[usize::from(level)] = policy::ONE;
+            let hz = |own: u8| policy::ideal_frequency_hz(turbo, &shares, own, row);
             let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
-            let at = Where { cpu, time_ns, own_level: 0, stays, is_by_sibling: None };
-            let losses = (0..=level as u8).map(|own_level| {
-                let lost_ns = policy::time_lost(&profile.cpu.turbo, &counts, own_level).lost_ns;
-                let share = lost_ns as f64 / counts.time_ns.max(1) as f64;
+            let at = Where { cpu, time_ns, own_level: 0, stays, company, is_by_sibling: None };
+            let losses = (0..=level).map(|own_level| {
+                let faster_q30 = policy::stall_perf_q30(stall_q30, hz(level), hz(own_level));
+                let share = 1.0 - f64::from(policy::ONE) / faster_q30 as f64;
                 loss(share, &Where { own_level, ..at }, shown, profile)
             });
-            let losses = losses.collect();
-            let (weight, own) = (counts.time_ns as f64, level.min(usize::from(own_level)));
-            items.push(Item { group, level, weight, own, losses });
+            items.push(Item {
+                group,
+                level: usize::from(level),
+                weight: times.ns[usize::from(level)] as f64,
+                own: usize::from(level.min(own_level)),
+                losses: losses.collect(),
+            });
         }
     }
     items
-}
-
-/// The part of a slice's counts that ran at a level, taken to be at the slice's mean frequency.
-fn at_level(counts: &policy::Slice, level: usize) -> policy::Slice {
-    let cycles = counts.level_cycles[level];
-    let scaled = |value: u64| {
-        (u128::from(value) * u128::from(cycles) / u128::from(counts.cycles.max(1))) as u64
-    };
-    let mut level_cycles = [0; LEVELS_MAX];
-    level_cycles[level] = cycles;
-    policy::Slice {
-        time_ns: scaled(counts.time_ns),
-        cycles,
-        ref_cycles: scaled(counts.ref_cycles),
-        level_cycles,
-        stall_cycles: scaled(counts.stall_cycles),
-        first_row: 0,
-    }
 }

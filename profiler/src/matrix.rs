@@ -56,6 +56,10 @@ pub struct Entry {
     pub by_cause_ns: [f64; 3],
     /// CPU time lost.
     pub lost_ns: Estimate,
+    /// Time for which the victim was runnable while the culprit had the CPU.
+    pub waited_ns: u64,
+    /// Time for which both ran on CPUs of one core.
+    pub beside_ns: u64,
 }
 
 /// Losses by victim and culprit.
@@ -63,7 +67,7 @@ pub struct Entry {
 pub struct Matrix {
     /// By group.
     pub victims: Vec<Victim>,
-    /// By victim and culprit; pairs without loss are left out.
+    /// By victim and culprit; pairs that never met are left out.
     pub entries: Vec<Entry>,
 }
 
@@ -113,14 +117,22 @@ impl Matrix {
             }
         });
         let columns = times.len() + 1;
+        let waits_ns = profile.by_groups(&profile.waits_ns);
+        let beside_ns = profile.by_groups(&profile.beside_ns);
         let pairs = groups.flat_map(|victim| (0..columns).map(move |column| (victim, column)));
         let entries = pairs.filter_map(|(victim, column)| {
             let by_cause_ns = draws.whole.pair_ns(victim, column);
-            (by_cause_ns.iter().sum::<f64>() > 0.0).then(|| Entry {
+            let culprit = (column + 1 < columns).then_some(column);
+            let of_pair = |sums: &[u64]| culprit.map_or(0, |it| sums[victim * times.len() + it]);
+            let (waited_ns, beside_ns) = (of_pair(&waits_ns), of_pair(&beside_ns));
+            let met = by_cause_ns.iter().sum::<f64>() > 0.0 || waited_ns + beside_ns > 0;
+            met.then(|| Entry {
                 victim,
-                culprit: (column + 1 < columns).then_some(column),
+                culprit,
                 by_cause_ns,
                 lost_ns: draws.estimate(|sums| sums.pair_ns(victim, column).iter().sum()),
+                waited_ns,
+                beside_ns,
             })
         });
         Self { victims: victims.collect(), entries: entries.collect() }

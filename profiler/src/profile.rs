@@ -1,5 +1,7 @@
 //! A profile: the collected samples, slices and sums of one machine or several.
 
+use std::collections::BTreeMap;
+
 use cpu_model::{CpuModel, LEVELS_MAX};
 
 use crate::sample::{Sample, Tally};
@@ -15,6 +17,11 @@ pub struct Profile {
     pub group_of: Vec<u32>,
     /// By task: sums over all its slices.
     pub times: Vec<Times>,
+    /// By task and culprit: time for which the task was runnable while the culprit ran on the CPU
+    /// that the task got.
+    pub waits_ns: Pairs,
+    /// By task and culprit: time for which both ran on CPUs of one core.
+    pub beside_ns: Pairs,
     /// Samples by time.
     pub samples: Vec<SampleSeen>,
     /// How samples ended.
@@ -40,8 +47,17 @@ pub struct Slice {
     pub counts: policy::Slice,
     /// Of its cycles, those throttled by a transition.
     pub throttled_cycles: u64,
+    /// The evidence of its task's own demand.
+    pub demand: Demand,
+}
+
+/// The evidence of what the task of a slice demanded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
     /// Heavy floating-point instructions of 256 and of 512 bits that retired.
-    pub retired: [u64; 2],
+    Retired([u64; 2]),
+    /// The level that a class rule or the state of the registers names.
+    Level(u8),
 }
 
 /// A time that a task spent on a CPU of the core in question.
@@ -78,6 +94,9 @@ pub struct SliceSeen {
     pub company: Vec<u32>,
 }
 
+/// Times by a pair of tasks.
+pub type Pairs = BTreeMap<(u32, u32), u64>;
+
 /// Sums over the slices of a task.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Times {
@@ -108,6 +127,11 @@ impl Profile {
         }
         let own: Vec<u32> = other.groups.into_iter().map(|name| self.group_named(name)).collect();
         self.group_of.extend(other.group_of.iter().map(|&group| own[group as usize]));
+        let renumbered = |pairs: Pairs| {
+            pairs.into_iter().map(move |((one, other), ns)| ((one + first, other + first), ns))
+        };
+        self.waits_ns.extend(renumbered(other.waits_ns));
+        self.beside_ns.extend(renumbered(other.beside_ns));
         self.times.extend(other.times);
         self.samples.extend(other.samples);
         self.slices.extend(other.slices);
@@ -127,6 +151,18 @@ impl Profile {
     #[must_use]
     pub fn group(&self, task: u32) -> Option<usize> {
         self.group_of.get(task as usize).map(|&group| group as usize)
+    }
+
+    /// Times of pairs of tasks, by their groups: victim times number of groups plus culprit.
+    pub(crate) fn by_groups(&self, pairs: &Pairs) -> Vec<u64> {
+        let groups = self.groups.len();
+        let mut sums = vec![0; groups * groups];
+        for (&(victim, culprit), ns) in pairs {
+            if let (Some(victim), Some(culprit)) = (self.group(victim), self.group(culprit)) {
+                sums[victim * groups + culprit] += ns;
+            }
+        }
+        sums
     }
 
     /// Longest time that the CPU holds a level.

@@ -8,7 +8,7 @@ use simulator::{Config, Operated, Operator, Outcome, SimError, SliceCounts};
 use crate::collector::Collector;
 use crate::machine::{Machine, Reading};
 use crate::plan::Plan;
-use crate::profile::{Profile, Slice};
+use crate::profile::{Demand, Profile, Slice};
 use crate::sample::Tally;
 use crate::sampler::Sampler;
 
@@ -105,8 +105,8 @@ impl Operator for Profiler {
         }
     }
 
-    fn switched(&mut self, now_ns: u64, cpu: u32, task: Option<u32>) {
-        self.collector.switched(now_ns, cpu, task);
+    fn switched(&mut self, now_ns: u64, cpu: u32, task: Option<u32>, waited_ns: u64) {
+        self.collector.switched(now_ns, cpu, task, waited_ns);
     }
 
     fn slice_ended(&mut self, slice: &SliceCounts) {
@@ -120,7 +120,7 @@ impl Operator for Profiler {
             waited_ns,
             counts: self.noise.counts(&counts),
             throttled_cycles: self.noise.count(throttled_cycles),
-            retired,
+            demand: Demand::Retired(retired),
         });
     }
 }

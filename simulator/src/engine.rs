@@ -460,7 +460,6 @@ impl<S: Scheduler> Engine<'_, S> {
         }
         self.record_switch(cpu, prev, next);
         self.world.set_running(cpu, next);
-        self.show_switch(cpu, next);
         if let Some((task, Stop::Preempted)) = prev {
             self.world.tasks[task].runnable_since = Some(self.world.now_ns);
             if let Some(idle) = self.scheduler.idle_cpu_for(&self.world, task) {
@@ -471,6 +470,7 @@ impl<S: Scheduler> Engine<'_, S> {
         if let Some(task) = next {
             self.start(cpu, task);
         }
+        self.show_switch(cpu, next);
     }
 
     fn record_switch(&mut self, cpu: usize, prev: Option<(usize, Stop)>, next: Option<usize>) {

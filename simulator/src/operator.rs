@@ -10,8 +10,8 @@ pub trait Operator {
     /// Acts.
     fn act(&mut self, machine: &mut dyn Operated);
 
-    /// A CPU goes over to another task, or to none.
-    fn switched(&mut self, _now_ns: u64, _cpu: u32, _task: Option<u32>) {}
+    /// A CPU goes over to another task, which was runnable without a CPU for so long, or to none.
+    fn switched(&mut self, _now_ns: u64, _cpu: u32, _task: Option<u32>, _waited_ns: u64) {}
 
     /// A task was accounted: it left its CPU, or its slice ended and it goes on.
     fn slice_ended(&mut self, _slice: &SliceCounts) {}

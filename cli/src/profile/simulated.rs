@@ -3,11 +3,11 @@
 use anyhow::{Context, Result, bail};
 use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
-use profiler::{Basis, Method, Plan, Profile};
+use profiler::{Method, Plan, Profile};
 use scenarios::{Case, MachineDefaults, Workload};
 use simulator::{Config, Outcome};
 
-use super::{Args, EstimateReport, LossReport, MethodName, Report, VictimReport, refuse_settings};
+use super::{Args, Estimator, MethodName, Report, losses, refuse_settings, victims};
 use crate::compare::Work;
 use crate::parallel::in_order;
 use crate::terminal;
@@ -68,15 +68,14 @@ impl Truth {
 }
 
 /// Profiles all runs, and says what is true.
-pub fn run(args: &Args) -> Result<Report> {
+pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     refuse_settings(args)?;
     let options = &args.run;
     let scheduler = options.scheduler(&args.scheduler)?;
-    let trace = args.trace.as_deref();
-    let work = Work::read(args.scenario.as_deref(), trace, &args.classes.class, &options.set)?;
+    let work = Work::read(Some(scenario), None, &args.classes.class, &options.set)?;
     let case = work.case(args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
-    let file = args.scenario.as_deref().unwrap_or_else(|| work.name());
+    let file = scenario;
     let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(file))?;
     let Some(&sensors) = options.sensors.first() else { bail!("--sensors: name one set") };
     let limit_ns = args.limit.map_or(work.limit_ns(), |limit| limit.as_nanos() as u64);
@@ -103,23 +102,27 @@ pub fn run(args: &Args) -> Result<Report> {
     } else {
         Matrix::of_samples(&profile, args.method.into(), options.seed)
     };
+    let simulation = &options.set.simulation;
+    let groups = profile.groups.len();
+    let lost_ns = |victim: usize, culprit: usize| with.pairs_ns[victim * groups + culprit];
+    let overheads = |group: usize| (with.overhead_pct(group), without.overhead_pct(group));
     let cpus = work.workload(case, 0, &options.set.overrides(), &(&cpu).into(), false)?.machine;
     Ok(Report {
         schema: 1,
         work: work.name_of(case),
         cpu: cpu_name,
-        scheduler: args.scheduler.clone(),
+        scheduler: Some(args.scheduler.clone()),
         seed: options.seed,
-        runs: args.runs,
+        runs: Some(args.runs),
         cpus: cpus.cpus(),
-        simulated_s: with.simulated_ns as f64 / 1e9,
-        unprofiled_s: without.simulated_ns as f64 / 1e9,
-        estimator: if args.no_pauses { "counters" } else { "pauses" },
-        rate_per_s: if args.no_pauses { 0.0 } else { args.rate },
-        samples: profile.tally,
-        longer_by_profiling_pct: longer_pct(&with, &without),
-        victims: victims(&profile, &matrix, &with, &without),
-        losses: losses(&profile, &matrix, &with),
+        length_s: with.simulated_ns as f64 / 1e9,
+        unprofiled_s: Some(without.simulated_ns as f64 / 1e9),
+        estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
+        rate_per_s: (!args.no_pauses).then_some(args.rate),
+        samples: (!args.no_pauses).then_some(profile.tally),
+        longer_by_profiling_pct: Some(longer_pct(&with, &without)),
+        victims: victims(&profile, &matrix, Some(&overheads)),
+        losses: losses(&profile, &matrix, simulation.smt_share, Some(&lost_ns)),
     })
 }
 
@@ -157,47 +160,6 @@ impl Args {
             ..plan.with_rate(self.rate)
         }
     }
-}
-
-fn victims(profile: &Profile, matrix: &Matrix, with: &Truth, without: &Truth) -> Vec<VictimReport> {
-    let of = |victim: &profiler::matrix::Victim| VictimReport {
-        name: profile.groups[victim.group].clone(),
-        cpu_time_s: victim.cpu_time_ns as f64 / 1e9,
-        waited_s: victim.waited_ns as f64 / 1e9,
-        samples: victim.samples,
-        basis: match victim.basis {
-            Basis::Measured => "measured",
-            Basis::Assumed => "assumed",
-            Basis::AtLeast => "at least",
-        },
-        demands: profile.cpu.level_names[usize::from(victim.own_level)].clone(),
-        overhead_pct: EstimateReport::scaled(&victim.overhead_pct, 1.0),
-        lost_s: EstimateReport::scaled(&victim.lost_ns, 1e-9),
-        true_overhead_pct: with.overhead_pct(victim.group),
-        unprofiled_overhead_pct: without.overhead_pct(victim.group),
-    };
-    matrix.victims.iter().map(of).collect()
-}
-
-fn losses(profile: &Profile, matrix: &Matrix, with: &Truth) -> Vec<LossReport> {
-    let groups = profile.groups.len();
-    let of = |entry: &profiler::matrix::Entry| {
-        let [by_hold_s, by_sibling_s, by_transition_s] = entry.by_cause_ns.map(|ns| ns / 1e9);
-        LossReport {
-            victim: profile.groups[entry.victim].clone(),
-            culprit: entry.culprit.map(|group| profile.groups[group].clone()),
-            lost_s: EstimateReport::scaled(&entry.lost_ns, 1e-9),
-            by_hold_s,
-            by_sibling_s,
-            by_transition_s,
-            true_lost_s: entry
-                .culprit
-                .map_or(0.0, |culprit| with.pairs_ns[entry.victim * groups + culprit] as f64 / 1e9),
-        }
-    };
-    let mut losses: Vec<LossReport> = matrix.entries.iter().map(of).collect();
-    losses.sort_by(|a, b| b.lost_s.value.total_cmp(&a.lost_s.value));
-    losses
 }
 
 impl From<MethodName> for Method {

@@ -34,22 +34,24 @@ pub fn values(seed: u64, runs: Option<u32>) -> Result<BTreeMap<&'static str, f64
     let mut costs = Vec::new();
     for program in parsec.foreground_names() {
         let of = [PARSEC, "--program", program, "--background", "sse4"];
-        costs.push(profile(&of)?.longer_by_profiling_pct);
+        costs.push(profile(&of)?.longer_by_profiling_pct.unwrap_or(f64::NAN));
     }
     values.insert("cost-mean", mean(&costs));
     values.insert("cost-max", costs.iter().copied().fold(f64::MIN, f64::max));
     let sse4 = profile(&[NGINX, "--background", "sse4"])?;
     let avx512 = profile(&[NGINX, "--background", "avx512"])?;
     let longer_pct = |with: f64, without: f64| 100.0 * (with / without - 1.0);
-    values.insert("nginx-unprofiled", longer_pct(avx512.unprofiled_s, sse4.unprofiled_s));
-    values.insert("nginx-profiled", longer_pct(avx512.simulated_s, sse4.simulated_s));
+    let unprofiled = avx512.unprofiled_s.zip(sse4.unprofiled_s);
+    let unprofiled = unprofiled.map_or(f64::NAN, |(with, without)| longer_pct(with, without));
+    values.insert("nginx-unprofiled", unprofiled);
+    values.insert("nginx-profiled", longer_pct(avx512.length_s, sse4.length_s));
     Ok(values)
 }
 
 /// How far the overhead of the program is off, in points.
 fn error(report: &Report) -> f64 {
     let program = &report.victims[0];
-    (program.overhead_pct.value - program.true_overhead_pct).abs()
+    (program.overhead_pct.value - program.true_overhead_pct.unwrap_or(f64::NAN)).abs()
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::Folder;
+use crate::harness::{Folder, recorded};
 
 fn json(folder: &Folder, args: &[&str]) -> Value {
     let text = folder.succeed(&[&["profile"], args, &["--json", "-"]].concat());
@@ -55,6 +55,32 @@ fn text_says_what_rests_on_what() {
     assert!(few.contains("vips*") && few.contains("too few samples"), "{few}");
 }
 
+/// The recording has x265 beside other programs.
+#[test]
+fn a_recording_shows_waits_and_what_the_table_predicts() {
+    let folder = recorded();
+    let trace = ["profile", "--trace", "rec.ektrace"];
+    let text = folder.succeed(&trace);
+    assert!(text.contains("Recorded: rec.ektrace") && text.contains("waited"), "{text}");
+    let json =
+        folder.succeed(&[&trace[..], &["--class", "x265*=avx512-heavy", "--json", "-"]].concat());
+    let found: Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(found["estimator"], "classes");
+    let victims = found["victims"].as_array().unwrap();
+    let encoder = victims.iter().find(|it| it["name"] == "x265").unwrap();
+    assert_eq!((&encoder["basis"], &encoder["demands"]), (&"at least".into(), &"avx-512".into()));
+    let lost = |it: &Value| number(&it["lost_s"]["value"]);
+    let of_encoder = |it: &&Value| it["culprit"] == "x265" && it["victim"] != "x265";
+    let losses = found["losses"].as_array().unwrap();
+    assert!(losses.iter().filter(of_encoder).map(lost).sum::<f64>() > 0.0);
+    assert!(losses.iter().filter(|it| it["culprit"] != "x265").all(|it| lost(it) == 0.0));
+    assert!(losses.iter().map(|it| number(&it["waited_s"])).sum::<f64>() > 0.0);
+    folder.refused(
+        &[&trace[..], &["--no-pauses"]].concat(),
+        "--no-pauses: a recording is profiled as it is; nothing is simulated or paused",
+    );
+}
+
 #[test]
 fn a_profile_is_the_same_each_time() {
     let folder = Folder::new();
@@ -71,10 +97,10 @@ fn mistakes_end_in_a_sentence() {
     let both = ["profile", "light512", "--no-pauses", "--split-causes"];
     folder.refused_flag(&both, &["--no-pauses"]);
     folder.refused_flag(&["profile"], &["SCENARIO"]);
-    folder.refused_flag(
+    folder.refused(
         &["profile", "light512", "--program", "x"],
-        &["--program", "programs: light, plain"],
+        "--program, --background: no such run; programs: light, plain; backgrounds: avx512",
     );
     let placebo = ["profile", "light512", "--set", "placebo=true"];
-    folder.refused_flag(&placebo, &["placebo"]);
+    folder.refused(&placebo, "--set placebo: a profile is of a CPU as it is");
 }

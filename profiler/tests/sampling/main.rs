@@ -3,4 +3,5 @@
 mod build;
 mod estimates;
 mod moments;
+mod recordings;
 mod steps;

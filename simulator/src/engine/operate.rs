@@ -32,7 +32,9 @@ impl<S: Scheduler> Engine<'_, S> {
     /// Shows the operator that a CPU goes over to another task, or to none.
     pub(super) fn show_switch(&mut self, cpu: usize, next: Option<usize>) {
         if let Some(operator) = &mut self.operator {
-            operator.switched(self.world.now_ns, cpu as u32, next.map(|task| task as u32));
+            let waited_ns = next.map_or(0, |task| self.world.tasks[task].slice.waited_ns);
+            let next = next.map(|task| task as u32);
+            operator.switched(self.world.now_ns, cpu as u32, next, waited_ns);
         }
     }
 

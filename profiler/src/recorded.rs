@@ -1,0 +1,237 @@
+//! A profile of a recorded schedule, where no counter was read: levels follow from the classes of
+//! tasks or from the registers that tasks left their CPUs with, by the CPU table.
+
+use std::collections::BTreeMap;
+
+use cpu_model::{Class, CpuModel};
+use policy::{Belief, LevelTimes};
+use trace::{Event, History};
+
+use crate::collector::Collector;
+use crate::profile::{Demand, Profile, Slice};
+use crate::sample::Tally;
+
+/// The upper halves of 512-bit registers, in XSTATE_BV (SDM, volume 1, section 13.1).
+const ZMM_HI256: u64 = 1 << 6;
+/// So many switch-outs with 512-bit registers in use show that an application has 512-bit code; a
+/// single one can be a library's start-up code.
+const MARKS_MIN: u64 = 2;
+const FULL_RATE_PERMILLE: u32 = 1000;
+
+/// The profile of a recording, told by application, as if it had run on that CPU, with so many
+/// active cores in each package, or with those that the recording shows.
+///
+/// Classes (`Event::Phase`) win over registers. Registers of 256 bits say nothing, because light
+/// 256-bit code demands no level.
+#[must_use]
+pub fn profile(cpu: &CpuModel, history: &History, active_cores: Option<u32>, seed: u64) -> Profile {
+    let mut groups: Vec<String> = Vec::new();
+    let mut group_of = Vec::new();
+    for task in &history.header.tasks {
+        let known = groups.iter().position(|group| *group == task.app);
+        group_of.push(known.unwrap_or_else(|| {
+            groups.push(task.app.clone());
+            groups.len() - 1
+        }) as u32);
+    }
+    let levels = shown_levels(cpu, history, &group_of);
+    let collector = Collector::new(cpu, &cores(history), seed);
+    let mut replay =
+        Replay { steady_cores: active_cores, ..Replay::new(cpu, history, collector, levels) };
+    for record in &history.records {
+        replay.record(record.time_ns, &record.event);
+    }
+    replay.finish();
+    replay.collector.finish(Tally::default(), groups, group_of)
+}
+
+/// By task: the level that the registers of its application show.
+fn shown_levels(cpu: &CpuModel, history: &History, group_of: &[u32]) -> Vec<u8> {
+    let mut marks: BTreeMap<u32, u64> = BTreeMap::new();
+    for record in &history.records {
+        if let Event::Registers { task, xfeatures } = record.event
+            && xfeatures & ZMM_HI256 != 0
+            && let Some(index) = index(history, task)
+        {
+            *marks.entry(group_of[index as usize]).or_default() += 1;
+        }
+    }
+    let widest = Class::ALL.into_iter().filter(|class| class.width() == 2);
+    let level = widest.map(|class| cpu.level_demanded(class, FULL_RATE_PERMILLE)).max();
+    let of_group = |group: &u32| marks.get(group).is_some_and(|&marks| marks >= MARKS_MIN);
+    group_of.iter().map(|group| if of_group(group) { level.unwrap_or(0) } else { 0 }).collect()
+}
+
+/// The number of a task by its thread id.
+fn index(history: &History, tid: u32) -> Option<u32> {
+    history.header.tasks.binary_search_by_key(&tid, |task| task.tid).ok().map(|at| at as u32)
+}
+
+/// The CPUs of each core.
+fn cores(history: &History) -> Vec<Vec<u32>> {
+    let cpus: Vec<u32> = (0..history.header.cpus).collect();
+    let threads_per_core = history.header.threads_per_core.unwrap_or(1).max(1);
+    cpus.chunks(threads_per_core as usize).map(<[u32]>::to_vec).collect()
+}
+
+struct Replay<'a> {
+    cpu: &'a CpuModel,
+    history: &'a History,
+    collector: Collector,
+    threads_per_core: u32,
+    cores_per_package: u32,
+    hold: LevelTimes,
+    /// By core.
+    beliefs: Vec<Belief>,
+    cpus: Vec<Place>,
+    /// By package.
+    active_cores: Vec<u32>,
+    /// Active cores of each package, if given.
+    steady_cores: Option<u32>,
+    /// By task: the level that it demands.
+    levels: Vec<u8>,
+    /// By task: since when it is runnable without a CPU.
+    runnable_ns: Vec<Option<u64>>,
+}
+
+/// A CPU during the replay.
+#[derive(Clone, Copy, Default)]
+struct Place {
+    running: Option<u32>,
+    began_ns: u64,
+    waited_ns: u64,
+    /// Booked times of the core when the task came.
+    booked: LevelTimes,
+    /// Whether a switch has told what runs.
+    is_known: bool,
+}
+
+impl<'a> Replay<'a> {
+    fn new(cpu: &'a CpuModel, history: &'a History, collector: Collector, levels: Vec<u8>) -> Self {
+        let header = &history.header;
+        let threads_per_core = header.threads_per_core.unwrap_or(1).max(1);
+        let cores = header.cpus.div_ceil(threads_per_core);
+        let cores_per_package = header.cores_per_package.unwrap_or(cores).max(1);
+        Self {
+            cpu,
+            history,
+            collector,
+            steady_cores: None,
+            threads_per_core,
+            cores_per_package,
+            hold: LevelTimes { ns: cpu.license.hold_ns },
+            beliefs: vec![Belief::default(); cores as usize],
+            cpus: vec![Place::default(); header.cpus as usize],
+            active_cores: vec![0; cores.div_ceil(cores_per_package) as usize],
+            runnable_ns: vec![None; header.tasks.len()],
+            levels,
+        }
+    }
+
+    fn record(&mut self, now_ns: u64, event: &Event) {
+        match *event {
+            Event::Switch { cpu, prev, state, next } if (cpu as usize) < self.cpus.len() => {
+                self.switch(now_ns, cpu, prev, next);
+                if state == trace::SwitchState::Runnable {
+                    self.set_runnable(prev, now_ns);
+                }
+            }
+            Event::Wake { task, .. } => self.set_runnable(task, now_ns),
+            Event::Phase { task, class, rate_permille, .. } => {
+                let Some(task) = index(self.history, task) else { return };
+                let level = self.cpu.level_demanded(class, rate_permille);
+                let before = std::mem::replace(&mut self.levels[task as usize], level);
+                let place = self.cpus.iter().position(|place| place.running == Some(task));
+                if let Some(cpu) = place {
+                    self.believe(cpu as u32, before, level, now_ns);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn set_runnable(&mut self, tid: u32, now_ns: u64) {
+        let Some(task) = index(self.history, tid) else { return };
+        if !self.cpus.iter().any(|place| place.running == Some(task)) {
+            self.runnable_ns[task as usize].get_or_insert(now_ns);
+        }
+    }
+
+    fn switch(&mut self, now_ns: u64, cpu: u32, prev: u32, next: u32) {
+        if !self.cpus[cpu as usize].is_known {
+            self.cpus[cpu as usize].is_known = true;
+            // It ran there since before the recording.
+            let prev = index(self.history, prev);
+            self.come(self.history.header.start_ns, cpu, prev);
+        }
+        self.leave(now_ns, cpu);
+        let next = index(self.history, next);
+        self.come(now_ns, cpu, next);
+    }
+
+    fn come(&mut self, now_ns: u64, cpu: u32, task: Option<u32>) {
+        let since_ns = task.and_then(|task| self.runnable_ns[task as usize].take());
+        let waited_ns = since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
+        let core = (cpu / self.threads_per_core) as usize;
+        if let Some(task) = task {
+            if !self.is_active(core) {
+                self.active_cores[core / self.cores_per_package as usize] += 1;
+            }
+            self.believe(cpu, 0, self.levels[task as usize], now_ns);
+        }
+        let place = &mut self.cpus[cpu as usize];
+        place.running = task;
+        place.began_ns = now_ns;
+        place.waited_ns = waited_ns;
+        place.booked = self.beliefs[core].booked;
+        self.collector.switched(now_ns, cpu, task, waited_ns);
+    }
+
+    fn leave(&mut self, now_ns: u64, cpu: u32) {
+        let place = self.cpus[cpu as usize];
+        let Some(task) = place.running else { return };
+        let core = (cpu / self.threads_per_core) as usize;
+        let level = self.levels[task as usize];
+        self.believe(cpu, level, 0, now_ns);
+        let package = core / self.cores_per_package as usize;
+        let active = self.steady_cores.unwrap_or(self.active_cores[package]);
+        let row = self.cpu.turbo.row(active);
+        let time_ns = now_ns.saturating_sub(place.began_ns);
+        let believed = self.beliefs[core].since(&place.booked, time_ns);
+        let mut counts = policy::Slice { time_ns, ..policy::Slice::default() };
+        policy::infer(&self.cpu.turbo, row, &believed, &mut counts);
+        self.collector.accounted(&Slice {
+            task,
+            cpu,
+            began_ns: place.began_ns,
+            ended_ns: now_ns,
+            waited_ns: place.waited_ns,
+            counts,
+            throttled_cycles: 0,
+            demand: Demand::Level(level),
+        });
+        self.cpus[cpu as usize].running = None;
+        if !self.is_active(core) {
+            self.active_cores[package] -= 1;
+        }
+    }
+
+    /// A CPU demands another level from now on.
+    fn believe(&mut self, cpu: u32, from: u8, to: u8, now_ns: u64) {
+        let core = (cpu / self.threads_per_core) as usize;
+        self.beliefs[core].change(&self.hold, from, to, now_ns);
+    }
+
+    fn is_active(&self, core: usize) -> bool {
+        let first = core * self.threads_per_core as usize;
+        let end = (first + self.threads_per_core as usize).min(self.cpus.len());
+        self.cpus[first..end].iter().any(|place| place.running.is_some())
+    }
+
+    /// The slices that run when the recording ends.
+    fn finish(&mut self) {
+        for cpu in 0..self.cpus.len() as u32 {
+            self.leave(self.history.header.end_ns, cpu);
+        }
+    }
+}
