@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use anyhow::{Result, bail, ensure};
 use clap::{Parser, ValueEnum};
 use profiler::matrix::{Entry, Estimate, Matrix, Victim};
-use profiler::{Basis, Profile, Tally};
+use profiler::{Basis, Profile, Tally, Truth};
 use serde::Serialize;
 
 use crate::compare::Classes;
@@ -41,7 +41,7 @@ Examples:
 #[command(after_help = EXAMPLES, next_help_heading = "Work")]
 pub struct Args {
     /// Scenario to simulate: a file, or a name of `evenkeel scenarios`
-    #[arg(required_unless_present = "trace", conflicts_with = "trace")]
+    #[arg(conflicts_with = "trace")]
     scenario: Option<String>,
 
     /// Profiles a recording (.ektrace of `evenkeel trace record` or `import`)
@@ -59,13 +59,13 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     background: Option<String>,
 
-    /// Samples a second of the whole machine, on average
-    #[arg(long, value_name = "N", default_value_t = 50.0, help_heading = "Profiler",
-        value_parser = rate)]
-    rate: f64,
+    /// Samples a second of the whole machine, on average [default: 50]
+    #[arg(long, value_name = "N", help_heading = "Profiler", value_parser = rate)]
+    rate: Option<f64>,
 
     /// Pauses no core: what tasks demand follows from counters at switches
-    #[arg(long, help_heading = "Profiler", conflicts_with_all = ["split_causes", "method"])]
+    #[arg(long, help_heading = "Profiler",
+        conflicts_with_all = ["split_causes", "method", "end_early", "rate"])]
     no_pauses: bool,
 
     /// Lets all tasks of the core run for a further 70 us in each sample, and so measures whether a
@@ -78,19 +78,18 @@ pub struct Args {
     #[arg(long, help_heading = "Profiler")]
     end_early: bool,
 
-    /// How samples are read: as ours, or as published in D 4.2 and 4.3
-    #[arg(long, value_enum, value_name = "NAME", default_value_t = MethodName::Ours,
-        help_heading = "Profiler")]
-    method: MethodName,
+    /// How samples are read: our way, or as published in D 4.2 and 4.3 [default: ours]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Profiler")]
+    method: Option<MethodName>,
 
-    /// Scheduler to simulate: cfs, eevdf, muqss, or another one of `compare`
-    #[arg(long, value_name = "NAME", default_value = "eevdf", help_heading = "Simulation")]
-    scheduler: String,
+    /// Scheduler to simulate: cfs, eevdf, muqss, or another one of `compare` [default: eevdf]
+    #[arg(long, value_name = "NAME", help_heading = "Simulation")]
+    scheduler: Option<String>,
 
-    /// Runs to profile, one after the other, with seeds of their own
-    #[arg(long, value_name = "N", default_value_t = 8,
-        value_parser = clap::value_parser!(u32).range(1..=10_000), help_heading = "Simulation")]
-    runs: u32,
+    /// Runs to profile, one after the other, with seeds of their own [default: 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
+        help_heading = "Simulation")]
+    runs: Option<u32>,
 
     /// Stops each run after this much simulated time [default: what the work says]
     #[arg(long, value_name = "SECONDS", help_heading = "Simulation",
@@ -105,7 +104,13 @@ pub struct Args {
     json: Option<PathBuf>,
 }
 
-/// Names of [`Method`].
+/// Samples a second, as D 4.2.1.
+const RATE: f64 = 50.0;
+/// The stock scheduler of current kernels.
+const SCHEDULER: &str = "eevdf";
+const RUNS: u32 = 8;
+
+/// Names of [`profiler::Method`].
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 enum MethodName {
     Ours,
@@ -128,10 +133,13 @@ pub struct Report {
     /// The same runs without the profiler.
     pub unprofiled_s: Option<f64>,
     estimator: Estimator,
-    rate_per_s: Option<f64>,
     samples: Option<Tally>,
+    /// Whether it is known which CPUs share a core.
+    knows_siblings: bool,
+    /// Share of the time for which a core is paused.
+    paused_pct: Option<f64>,
     /// Change of the time until the foreground ended, by the profiler's pauses.
-    pub longer_by_profiling_pct: Option<f64>,
+    pub longer_by_profiling_pct: Option<EstimateReport>,
     pub victims: Vec<VictimReport>,
     losses: Vec<LossReport>,
 }
@@ -148,8 +156,10 @@ enum Estimator {
     Classes,
     /// Registers at switches, and the CPU table.
     Registers,
-    /// Nothing shows wide instructions.
-    Waits,
+    /// Registers were recorded, and show no 512-bit code.
+    NoneShown,
+    /// Neither classes nor registers are known.
+    NotRecorded,
 }
 
 /// What one application lost.
@@ -159,8 +169,9 @@ pub struct VictimReport {
     cpu_time_s: f64,
     waited_s: f64,
     samples: usize,
-    /// "measured"; "assumed": too few samples, taken to demand no level; "at least": demands a
-    /// level, and is never taken for a victim of that level.
+    /// "measured"; "table": by classes or registers and a CPU table; "assumed": too few samples,
+    /// taken to demand no level; "at least": demands a level, and is never taken for a victim of
+    /// that level.
     basis: &'static str,
     /// The highest level that its tasks demand.
     demands: String,
@@ -261,14 +272,10 @@ fn refuse_settings(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// The victims; `truth` says what is true of a group: with the profiler, and without.
-fn victims(
-    profile: &Profile,
-    matrix: &Matrix,
-    truth: Option<&dyn Fn(usize) -> (f64, f64)>,
-) -> Vec<VictimReport> {
+/// The victims; `truth` is that of runs with the profiler, and without.
+fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Vec<VictimReport> {
     let of = |victim: &Victim| {
-        let truth = truth.map(|truth| truth(victim.group));
+        let truth = truth.map(|both| both.map(|truth| truth.overhead_pct(victim.group)));
         VictimReport {
             name: profile.groups[victim.group].clone(),
             cpu_time_s: victim.cpu_time_ns as f64 / 1e9,
@@ -278,28 +285,32 @@ fn victims(
                 Basis::Measured => "measured",
                 Basis::Assumed => "assumed",
                 Basis::AtLeast => "at least",
+                Basis::Table => "table",
             },
             demands: profile.cpu.level_names[usize::from(victim.own_level)].clone(),
             overhead_pct: EstimateReport::scaled(&victim.overhead_pct, 1.0),
             lost_s: EstimateReport::scaled(&victim.lost_ns, 1e-9),
-            true_overhead_pct: truth.map(|(with, _)| with),
-            unprofiled_overhead_pct: truth.map(|(_, without)| without),
+            true_overhead_pct: truth.map(|[with, _]| with),
+            unprofiled_overhead_pct: truth.map(|[_, without]| without),
         }
     };
     matrix.victims.iter().map(of).collect()
 }
 
-/// The pairs; `true_lost_ns` says what a group truly lost to another.
+/// The pairs, those included that only the truth knows.
 fn losses(
     profile: &Profile,
     matrix: &Matrix,
     smt_share_permille: u32,
-    true_lost_ns: Option<&dyn Fn(usize, usize) -> u64>,
+    truth: Option<&Truth>,
 ) -> Vec<LossReport> {
     let lost_share = 1.0 - f64::from(smt_share_permille) / 1000.0;
+    let true_s = |victim: usize, culprit: Option<usize>| {
+        let truth = truth?;
+        Some(culprit.map_or(0.0, |culprit| truth.pair_ns(victim, culprit) as f64 / 1e9))
+    };
     let of = |entry: &Entry| {
         let [by_hold_s, by_sibling_s, by_transition_s] = entry.by_cause_ns.map(|ns| ns / 1e9);
-        let truth = true_lost_ns.zip(entry.culprit);
         LossReport {
             victim: profile.groups[entry.victim].clone(),
             culprit: entry.culprit.map(|group| profile.groups[group].clone()),
@@ -307,13 +318,16 @@ fn losses(
             by_hold_s,
             by_sibling_s,
             by_transition_s,
-            true_lost_s: truth.map(|(truth, culprit)| truth(entry.victim, culprit) as f64 / 1e9),
+            true_lost_s: true_s(entry.victim, entry.culprit),
             waited_s: entry.waited_ns as f64 / 1e9,
             by_shared_core_s: entry.beside_ns as f64 / 1e9 * lost_share,
         }
     };
     let mut losses: Vec<LossReport> = matrix.entries.iter().map(of).collect();
-    losses.sort_by(|a, b| b.all_s().total_cmp(&a.all_s()));
+    losses.sort_by(|a, b| {
+        let clock = |it: &LossReport| it.lost_s.value.max(it.true_lost_s.unwrap_or_default());
+        clock(b).total_cmp(&clock(a)).then(b.all_s().total_cmp(&a.all_s()))
+    });
     losses
 }
 

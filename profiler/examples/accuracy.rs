@@ -10,9 +10,9 @@ use std::process::ExitCode;
 
 use cpu_model::{CpuTable, TurboMode};
 use profiler::matrix::{Entry, Matrix};
-use profiler::{Method, Plan, Profile, simulated};
-use scenarios::{Case, MachineDefaults, Role, Scenario, Workload};
-use simulator::{CfsKernel, Config, Costs, EevdfKernel, Outcome, Scheduler, SensorFaults};
+use profiler::{Method, Plan, Profile, Truth, simulated};
+use scenarios::{Case, MachineDefaults, Role, Scenario};
+use simulator::{CfsKernel, Config, Costs, EevdfKernel, Scheduler, SensorFaults};
 
 const SAMPLES_A_SECOND: f64 = 50.0;
 /// Runs of about half a second each.
@@ -42,48 +42,6 @@ const ESTIMATORS: [Estimator; 6] = [
     Estimator { name: "pauses, table off by 5 %", table_error_permille: 50, ..OURS },
 ];
 
-/// Sums over runs, by application.
-struct Truth {
-    cpu_time_ns: Vec<u64>,
-    lost_ns: Vec<u64>,
-    pairs_ns: Vec<u64>,
-    simulated_ns: u64,
-}
-
-impl Truth {
-    fn new(workload: &Workload) -> Self {
-        let groups = workload.applications.len();
-        Self {
-            cpu_time_ns: vec![0; groups],
-            lost_ns: vec![0; groups],
-            pairs_ns: vec![0; groups * groups],
-            simulated_ns: 0,
-        }
-    }
-
-    fn add(&mut self, workload: &Workload, outcome: &Outcome) {
-        for (thread, task) in workload.threads.iter().zip(&outcome.tasks) {
-            self.cpu_time_ns[thread.application as usize] += task.cpu_time_ns;
-            self.lost_ns[thread.application as usize] += task.lost_ns;
-        }
-        let groups = self.lost_ns.len();
-        for loss in &outcome.losses {
-            self.pairs_ns[loss.victim as usize * groups + loss.culprit as usize] += loss.lost_ns;
-        }
-        self.simulated_ns += outcome.simulated_ns;
-    }
-
-    fn overhead_pct(&self, group: usize) -> f64 {
-        let time_ns = self.cpu_time_ns[group] as f64;
-        100.0 * (time_ns / (time_ns - self.lost_ns[group] as f64) - 1.0)
-    }
-
-    fn culprit(&self, victim: usize) -> Option<usize> {
-        let groups = self.lost_ns.len();
-        (0..groups).max_by_key(|&culprit| self.pairs_ns[victim * groups + culprit])
-    }
-}
-
 /// A scenario to profile.
 struct Work {
     scenario: Scenario,
@@ -97,12 +55,13 @@ impl Work {
         let cpu = table.model(TurboMode::On)?;
         let defaults = MachineDefaults::from(&cpu);
         let workload = scenario.workload(case, Some(0), &[].into(), &defaults)?;
-        let mut without = Truth::new(&workload);
+        let mut without = Truth::default();
         for seed in 1..=RUNS {
-            without.add(&workload, &simulator::run(&cpu, &workload, &self.config(seed))?);
+            let outcome = simulator::run(&cpu, &workload, &self.config(seed))?;
+            without.add(&Truth::of(&workload, &outcome));
         }
         for estimator in &ESTIMATORS {
-            let mut with = Truth::new(&workload);
+            let mut with = Truth::default();
             let mut profile: Option<Profile> = None;
             for seed in 1..=RUNS {
                 let config = Config {
@@ -118,7 +77,7 @@ impl Work {
                     Method::Published => Plan::published(&cpu, seed).with_rate(SAMPLES_A_SECOND),
                 });
                 let (run, outcome) = simulated::profile(&cpu, &workload, &config, plan)?;
-                with.add(&workload, &outcome);
+                with.add(&Truth::of(&workload, &outcome));
                 match &mut profile {
                     Some(profile) => profile.merge(run),
                     None => profile = Some(run),

@@ -10,4 +10,7 @@ pub enum Basis {
     /// Its tasks demand a level, and nothing tells when: they are never taken for victims of that
     /// level, so the loss is at least the estimate.
     AtLeast,
+    /// Classes or registers say what its tasks demand, and a CPU table what that costs; no clock
+    /// was measured.
+    Table,
 }

@@ -5,7 +5,9 @@ use std::collections::VecDeque;
 use cpu_model::CpuModel;
 use random::SplitMix64;
 
-use crate::profile::{Pairs, Profile, SampleSeen, Slice, SliceSeen, Stay, Times, hold_ns};
+use crate::profile::{
+    Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times, hold_ns,
+};
 use crate::sample::{Sample, Tally};
 use crate::times::Adder;
 
@@ -122,7 +124,7 @@ impl Collector {
             if ended_ns <= since_ns {
                 break;
             }
-            let had_ns = ended_ns - stay.began_ns.max(since_ns);
+            let had_ns = ended_ns.saturating_sub(stay.began_ns.max(since_ns));
             add(&mut self.profile.waits_ns, (task, stay.task), had_ns);
         }
         for stay in &core.running {
@@ -143,7 +145,7 @@ impl Collector {
         let at = self.random.below(self.seen) as usize;
         let kept = self.profile.slices.len();
         if kept < SLICES_MAX || at < SLICES_MAX {
-            let seen = SliceSeen {
+            let seen = SliceWithStays {
                 slice: *slice,
                 stays: self.stays(slice.cpu, slice.ended_ns),
                 company: self.company.get(slice.cpu as usize).cloned().unwrap_or_default(),
@@ -160,7 +162,7 @@ impl Collector {
     /// A sample was taken.
     pub fn sampled(&mut self, sample: &Sample) {
         let stays = self.stays(sample.cpu, sample.time_ns);
-        self.profile.samples.push(SampleSeen { sample: sample.clone(), stays });
+        self.profile.samples.push(SampleWithStays { sample: sample.clone(), stays });
     }
 
     /// The profile, told by group: their names, and by task its group.

@@ -3,11 +3,13 @@
 
 use cpu_model::{Class, CpuModel, LEVELS_MAX};
 
-use crate::profile::{Demand, Profile, Slice, SliceSeen};
+use crate::profile::{Demand, Profile, Slice, SliceWithStays};
 use crate::shown::Shown;
 
 /// A level that so small a share of its slices leaves unexplained names no further group.
 const UNEXPLAINED_MAX: f64 = 0.01;
+/// Groups that explain nearly as much as the best one cannot be told from it.
+const ALIKE_MIN: f64 = 0.9;
 
 /// The evidence of each group.
 pub(crate) struct Evidence {
@@ -20,13 +22,13 @@ impl Evidence {
     pub(crate) fn of(profile: &Profile) -> Self {
         let groups = profile.groups.len();
         let mut evidence = Self { shown: Shown::nothing(groups), implied: vec![0; groups] };
-        for SliceSeen { slice, .. } in &profile.slices {
+        for SliceWithStays { slice, .. } in &profile.slices {
             if let Some(group) = profile.group(slice.task) {
                 let level = own_demand(&profile.cpu, slice);
                 evidence.shown.see(group, level, slice.counts.time_ns as f64);
             }
         }
-        let is_known = |seen: &SliceSeen| matches!(seen.slice.demand, Demand::Level(_));
+        let is_known = |seen: &SliceWithStays| matches!(seen.slice.demand, Demand::Level(_));
         if profile.slices.iter().any(is_known) {
             return evidence;
         }
@@ -37,8 +39,12 @@ impl Evidence {
     }
 
     /// Level that a slice's own task demands.
-    pub(crate) fn own_level(&self, profile: &Profile, group: usize, slice: &Slice) -> u8 {
-        own_demand(&profile.cpu, slice).max(self.implied[group])
+    pub(crate) fn own_level(&self, group: usize, slice: &Slice) -> u8 {
+        match slice.demand {
+            Demand::Level(level) => level,
+            // Evidence of a demand does not tell when, so the group is never a victim of it.
+            Demand::Retired(_) => self.implied[group].max(self.shown.highest(group)),
+        }
     }
 
     /// Names groups until they explain where a level was in force: of the groups whose tasks ran on
@@ -48,7 +54,7 @@ impl Evidence {
         let mut having = vec![(0.0, 0.0); profile.groups.len()];
         let mut unexplained: Vec<Vec<usize>> = Vec::new();
         let mut all = 0;
-        for SliceSeen { slice, company, .. } in &profile.slices {
+        for SliceWithStays { slice, company, .. } in &profile.slices {
             let Some(group) = profile.group(slice.task) else { continue };
             let has_level = share_at(slice, level) > 0.0;
             having[group].0 += share_at(slice, level);
@@ -71,12 +77,18 @@ impl Evidence {
             for &group in unexplained.iter().flatten() {
                 score[group] += (having[group].0 / f64::max(having[group].1, 1.0)).powi(2);
             }
-            let best = (0..score.len()).max_by(|&a, &b| score[a].total_cmp(&score[b]));
-            let Some(best) = best.filter(|&best| score[best] > 0.0) else { return };
-            self.implied[best] = level;
-            let seen = having[best].0 / having[best].1;
-            self.shown.imply(best, level, seen);
-            unexplained.retain(|present| !present.contains(&best));
+            let best = score.iter().copied().fold(0.0, f64::max);
+            if best <= 0.0 {
+                return;
+            }
+            // Groups that are always together cannot be told apart: each may be a culprit.
+            let alike: Vec<usize> =
+                (0..score.len()).filter(|&group| score[group] >= ALIKE_MIN * best).collect();
+            for &group in &alike {
+                self.implied[group] = level;
+                self.shown.imply(group, level, having[group].0 / having[group].1.max(1.0));
+            }
+            unexplained.retain(|present| !present.iter().any(|group| alike.contains(group)));
         }
     }
 }

@@ -1,26 +1,28 @@
-//! Moments of victims, from samples and, for groups that hardly have any, from slices.
+//! Moments of victims, from samples and, for groups or levels that hardly have any, from slices.
 
 use cpu_model::LEVELS_MAX;
+use random::SplitMix64;
 
 use crate::basis::Basis;
 use crate::culprits::{Part, Where, parts};
 use crate::evidence::Evidence;
 use crate::machine::main_level_of;
 use crate::overhead::{Method, Moment};
-use crate::profile::{Profile, SampleSeen, Slice, SliceSeen};
+use crate::profile::{Demand, Profile, SampleWithStays, Slice, SliceWithStays, Times};
 use crate::shown::Shown;
 
 /// Fewer samples than this say nothing about a group.
 const SAMPLES_MIN: usize = 8;
-/// As many slices of a group stand for all of them.
-const SLICES_MAX: usize = 400;
+/// As many slices, of a group and of all groups, stand for the others.
+const SLICES_OF_GROUP_MAX: usize = 400;
+const SLICES_MAX: usize = 40_000;
 
 /// One moment of a group.
 pub(crate) struct Item {
     pub group: usize,
     /// Level in force.
     pub level: usize,
-    /// Weight among the items of the same group and level.
+    /// Weight among the items of the same group.
     pub weight: f64,
     /// Level that the task demanded.
     pub own: usize,
@@ -43,116 +45,184 @@ pub(crate) struct Items {
     pub samples: Vec<usize>,
     /// By group.
     pub basis: Vec<Basis>,
+    /// Whether the items alone say how much time was lost, as published (Eq. D 4.2), and not the
+    /// counters at switches.
+    pub is_published: bool,
+}
+
+/// Reads samples and slices of a profile.
+struct Reader<'a> {
+    profile: &'a Profile,
+    shown: &'a Shown,
+    evidence: &'a Evidence,
+    /// By group.
+    times: &'a [Times],
 }
 
 impl Items {
-    /// Of samples; groups with too few are taken to demand no level.
-    pub(crate) fn of_samples(profile: &Profile, shown: &Shown, method: Method) -> Self {
+    /// Of samples. Groups with too few samples are judged by their slices.
+    pub(crate) fn of_samples(
+        profile: &Profile,
+        shown: &Shown,
+        evidence: &Evidence,
+        times: &[Times],
+        method: Method,
+    ) -> Self {
         let mut samples = vec![0; profile.groups.len()];
         for seen in &profile.samples {
             if let Some(group) = profile.group(seen.sample.task) {
                 samples[group] += 1;
             }
         }
+        let reader = Reader { profile, shown, evidence, times };
         let has_enough = |group: usize| samples[group] >= SAMPLES_MIN;
         let sampled = profile.samples.iter().filter_map(|seen| {
             let group = profile.group(seen.sample.task).filter(|&group| has_enough(group))?;
-            sampled(profile, shown, group, seen, method)
+            reader.sampled(group, seen, method)
         });
         let mut items: Vec<Item> = sampled.collect();
-        for group in (0..samples.len()).filter(|&group| !has_enough(group)) {
-            items.extend(of_slices(profile, shown, group, |_| 0));
+        let is_published = method == Method::Published;
+        for (group, &count) in samples.iter().enumerate() {
+            if !has_enough(group) {
+                items.extend(reader.of_slices(group, |_| true));
+            } else if !is_published {
+                let missing = reader.levels_without(&items, group);
+                items.extend(reader.instead_of_samples(group, &missing, count));
+            }
         }
-        let basis = |group| if has_enough(group) { Basis::Measured } else { Basis::Assumed };
+        let basis = |group: usize| match (has_enough(group), evidence.shown.highest(group)) {
+            (true, _) => Basis::Measured,
+            (false, 0) => Basis::Assumed,
+            (false, _) => Basis::AtLeast,
+        };
         let basis = (0..samples.len()).map(basis).collect();
-        Self { items, samples, basis }
+        Self { items, samples, basis, is_published }
     }
 
     /// Of slices alone.
-    pub(crate) fn of_slices(profile: &Profile, evidence: &Evidence) -> Self {
+    pub(crate) fn of_slices(profile: &Profile, evidence: &Evidence, times: &[Times]) -> Self {
         let groups = profile.groups.len();
-        let of_group = |group: usize| {
-            let own_level = |slice: &Slice| evidence.own_level(profile, group, slice);
-            of_slices(profile, &evidence.shown, group, own_level)
-        };
-        let basis = |group| match evidence.shown.highest(group) {
-            0 => Basis::Measured,
-            _ => Basis::AtLeast,
+        let reader = Reader { profile, shown: &evidence.shown, evidence, times };
+        let is_by_table =
+            profile.slices.iter().any(|seen| matches!(seen.slice.demand, Demand::Level(_)));
+        let basis = |group| match (is_by_table, evidence.shown.highest(group)) {
+            (true, _) => Basis::Table,
+            (false, 0) => Basis::Measured,
+            (false, _) => Basis::AtLeast,
         };
         Self {
-            items: (0..groups).flat_map(of_group).collect(),
+            items: (0..groups).flat_map(|group| reader.of_slices(group, |_| true)).collect(),
             samples: vec![0; groups],
             basis: (0..groups).map(basis).collect(),
+            is_published: false,
         }
     }
 }
 
-fn sampled(
-    profile: &Profile,
-    shown: &Shown,
-    group: usize,
-    SampleSeen { sample, stays }: &SampleSeen,
-    method: Method,
-) -> Option<Item> {
-    let level = main_level_of(&sample.level_cycles)?;
-    let is_by_sibling = sample.level_beside.map(|level| level > method.own_level(sample));
-    let at = Where {
-        cpu: sample.cpu,
-        time_ns: sample.time_ns,
-        own_level: 0,
-        stays,
-        company: &[],
-        is_by_sibling,
-    };
-    let losses = (0..=level).map(|own_level| {
-        let share = Moment::if_demanding(sample, &profile.cpu.turbo, method, own_level).lost();
-        loss(share, &Where { own_level, ..at }, shown, profile)
-    });
-    let own = usize::from(method.own_level(sample));
-    Some(Item { group, level: usize::from(level), weight: 1.0, own, losses: losses.collect() })
-}
+impl Reader<'_> {
+    fn sampled(&self, group: usize, seen: &SampleWithStays, method: Method) -> Option<Item> {
+        let SampleWithStays { sample, stays } = seen;
+        let turbo = &self.profile.cpu.turbo;
+        let level = main_level_of(&sample.level_cycles)?;
+        let is_by_sibling = sample.level_beside.map(|level| level > sample.level_alone);
+        let (cpu, time_ns) = (sample.cpu, sample.time_ns);
+        let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], is_by_sibling };
+        let moment = |own_level: u8| Moment::if_demanding(sample, turbo, method, own_level);
+        let losses =
+            (0..=level).map(|own_level| self.loss(moment(own_level).lost(), own_level, &at));
+        let own = method.own_level(sample);
+        let weight = match method {
+            Method::Ours => 1.0,
+            // Samples weigh by the performance that they would have had (Eq. D 4.2).
+            Method::Published => {
+                let moment = moment(own);
+                moment.actual_hz as f64 * moment.faster
+            }
+        };
+        let (level, own) = (usize::from(level), usize::from(own));
+        Some(Item { group, level, weight, own, losses: losses.collect() })
+    }
 
-fn loss(share: f64, at: &Where, shown: &Shown, profile: &Profile) -> ItemLoss {
-    let parts = if share > 0.0 { parts(at, shown, profile) } else { Vec::new() };
-    ItemLoss { share, parts }
-}
+    fn loss(&self, share: f64, own_level: u8, at: &Where) -> ItemLoss {
+        let at = Where { own_level, ..*at };
+        let parts = if share > 0.0 { parts(&at, self.shown, self.profile) } else { Vec::new() };
+        ItemLoss { share, parts }
+    }
 
-/// Moments of a group's slices.
-fn of_slices(
-    profile: &Profile,
-    shown: &Shown,
-    group: usize,
-    own_level: impl Fn(&Slice) -> u8,
-) -> Vec<Item> {
-    let of_group = |seen: &&SliceSeen| profile.group(seen.slice.task) == Some(group);
-    let own: Vec<&SliceSeen> = profile.slices.iter().filter(of_group).collect();
-    let step = own.len().div_ceil(SLICES_MAX).max(1);
-    let mut items = Vec::new();
-    for SliceSeen { slice, stays, company } in own.into_iter().step_by(step) {
-        let own_level = own_level(slice);
-        let turbo = &profile.cpu.turbo;
+    /// Levels at which a group has time and no item.
+    fn levels_without(&self, items: &[Item], group: usize) -> Vec<usize> {
+        let mut has_item = [false; LEVELS_MAX];
+        for item in items.iter().filter(|item| item.group == group) {
+            has_item[item.level] = true;
+        }
+        let at_level_ns = &self.times[group].at_level_ns;
+        (0..LEVELS_MAX).filter(|&it| !has_item[it] && at_level_ns[it] > 0.0).collect()
+    }
+
+    /// Items of slices for levels without a sample, with the weight of as many samples as the time
+    /// at these levels would have had.
+    fn instead_of_samples(&self, group: usize, levels: &[usize], samples: usize) -> Vec<Item> {
+        let mut items = self.of_slices(group, |level| levels.contains(&level));
+        let times = &self.times[group];
+        for &level in levels {
+            let of_level = |item: &&mut Item| item.level == level;
+            let sum: f64 = items.iter_mut().filter(of_level).map(|item| item.weight).sum();
+            let wanted = samples as f64 * times.at_level_ns[level] / times.cpu_time_ns as f64;
+            for item in items.iter_mut().filter(of_level) {
+                item.weight *= wanted / sum;
+            }
+        }
+        items
+    }
+
+    /// Items of a group's slices, of some levels.
+    fn of_slices(&self, group: usize, is_wanted: impl Fn(usize) -> bool) -> Vec<Item> {
+        let of_group = |seen: &&SliceWithStays| self.profile.group(seen.slice.task) == Some(group);
+        let mut own: Vec<&SliceWithStays> = self.profile.slices.iter().filter(of_group).collect();
+        let most = SLICES_OF_GROUP_MAX.min(SLICES_MAX / self.profile.groups.len().max(1)).max(1);
+        let mut random = SplitMix64::new(group as u64);
+        for at in 0..most.min(own.len()) {
+            let other = at + random.below((own.len() - at) as u64) as usize;
+            own.swap(at, other);
+        }
+        own.truncate(most);
+        own.into_iter().flat_map(|seen| self.of_slice(group, seen, &is_wanted)).collect()
+    }
+
+    fn of_slice(
+        &self,
+        group: usize,
+        SliceWithStays { slice, stays, company }: &SliceWithStays,
+        is_wanted: impl Fn(usize) -> bool,
+    ) -> Vec<Item> {
+        let turbo = &self.profile.cpu.turbo;
+        let own_level = self.evidence.own_level(group, slice);
         let row = policy::time_lost(turbo, &slice.counts, 0).at;
         let times = policy::counted_times(turbo, row.slow as usize, &slice.counts);
-        let stall_q30 = policy::share_q30(slice.counts.stall_cycles, slice.counts.cycles) as u32;
-        for level in (0..LEVELS_MAX as u8).filter(|&level| times.ns[usize::from(level)] > 0) {
+        let stall_q30 = stall_share_q30(slice);
+        let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
+        let at = Where { cpu, time_ns, own_level: 0, stays, company, is_by_sibling: None };
+        let of_level = |level: u8| {
             let mut shares = policy::Shares::default();
             shares.q30[usize::from(level)] = policy::ONE;
             let hz = |own: u8| policy::ideal_frequency_hz(turbo, &shares, own, row);
-            let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
-            let at = Where { cpu, time_ns, own_level: 0, stays, company, is_by_sibling: None };
             let losses = (0..=level).map(|own_level| {
                 let faster_q30 = policy::stall_perf_q30(stall_q30, hz(level), hz(own_level));
-                let share = 1.0 - f64::from(policy::ONE) / faster_q30 as f64;
-                loss(share, &Where { own_level, ..at }, shown, profile)
+                self.loss(1.0 - f64::from(policy::ONE) / faster_q30 as f64, own_level, &at)
             });
-            items.push(Item {
+            Item {
                 group,
                 level: usize::from(level),
                 weight: times.ns[usize::from(level)] as f64,
                 own: usize::from(level.min(own_level)),
                 losses: losses.collect(),
-            });
-        }
+            }
+        };
+        let levels = (0..LEVELS_MAX).filter(|&it| times.ns[it] > 0 && is_wanted(it));
+        levels.map(|level| of_level(level as u8)).collect()
     }
-    items
+}
+
+fn stall_share_q30(slice: &Slice) -> u32 {
+    policy::share_q30(slice.counts.stall_cycles, slice.counts.cycles) as u32
 }

@@ -10,8 +10,9 @@ use cpu_model::LEVELS_MAX;
 /// Weights by level in force and level demanded.
 pub(crate) type Table = [[f64; LEVELS_MAX]; LEVELS_MAX];
 
-/// Rounds of the fit; a few suffice.
-const ROUNDS: usize = 30;
+/// Most rounds of the fit, and the change of a cell, relative to all, that ends it.
+const ROUNDS_MAX: usize = 2000;
+const CHANGE_MIN: f64 = 1e-7;
 /// Weight of a pair of levels that no sample showed, relative to one sample in all.
 const UNSEEN: f64 = 1e-6;
 
@@ -35,7 +36,8 @@ pub(crate) fn times_ns(
         }
     }
     let demanded_ns = possible(in_force_ns, &demanded.map(|it| it * all_ns / all_demanded));
-    for _ in 0..ROUNDS {
+    for _ in 0..ROUNDS_MAX {
+        let before = table;
         for own in 0..LEVELS_MAX {
             let sum: f64 = table.iter().map(|row| row[own]).sum();
             if sum > 0.0 {
@@ -47,6 +49,11 @@ pub(crate) fn times_ns(
             if sum > 0.0 {
                 row.iter_mut().for_each(|cell| *cell *= wanted_ns / sum);
             }
+        }
+        let pairs = table.iter().flatten().zip(before.iter().flatten());
+        let change_ns = pairs.map(|(now, then)| (now - then).abs()).fold(0.0, f64::max);
+        if change_ns < CHANGE_MIN * all_ns {
+            break;
         }
     }
     table
@@ -112,6 +119,15 @@ mod tests {
     fn more_demand_than_time_at_a_level_counts_for_the_one_below() {
         let possible_ns = possible(&levels([900.0, 50.0, 50.0]), &levels([800.0, 0.0, 200.0]));
         assert_eq!(possible_ns, levels([900.0, 50.0, 50.0]));
+    }
+
+    /// The solution lies on the boundary, to which the fit converges slowly.
+    #[test]
+    fn demand_that_is_cut_fills_its_level() {
+        let seen = table(&[(0, 0, 5.0), (0, 2, 95.0), (2, 0, 95.0), (2, 2, 5.0)]);
+        let fitted = times_ns(&seen, &levels([510.0, 0.0, 490.0]), &levels([500.0, 0.0, 500.0]));
+        assert_near(fitted[2][2], 490.0);
+        assert_near(fitted[2][0], 0.0);
     }
 
     #[test]

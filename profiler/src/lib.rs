@@ -17,13 +17,15 @@ mod sampler;
 mod shown;
 pub mod simulated;
 mod times;
+mod truth;
 
 pub use basis::Basis;
 pub use collector::Collector;
 pub use culprits::Cause;
 pub use machine::{Machine, Reading, main_level};
-pub use overhead::{Method, Moment, overhead};
+pub use overhead::{Method, Moment};
 pub use plan::Plan;
-pub use profile::{Demand, Pairs, Profile, SampleSeen, Slice, SliceSeen, Stay, Times};
+pub use profile::{Demand, Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times};
 pub use sample::{Sample, Tally};
 pub use sampler::Sampler;
+pub use truth::Truth;

@@ -1,5 +1,7 @@
 //! The matrix of losses by victim and culprit, with intervals.
 
+use std::collections::BTreeMap;
+
 use cpu_model::LEVELS_MAX;
 use random::SplitMix64;
 
@@ -35,7 +37,7 @@ pub struct Victim {
     pub waited_ns: u64,
     /// CPU time lost.
     pub lost_ns: Estimate,
-    /// By how much longer its work took, in percent (Eq. D 4.2).
+    /// By how much longer its work took, in percent.
     pub overhead_pct: Estimate,
     /// Samples of its tasks.
     pub samples: usize,
@@ -71,9 +73,10 @@ pub struct Matrix {
     pub entries: Vec<Entry>,
 }
 
-/// The model of stalls errs by so much of a change of speed on average (D 4.3.2), which chance does
-/// not show: intervals are wider by that.
-const MODEL_ERROR: f64 = 0.043;
+/// The model of stalls errs by 4.3 % of the speed on average where the clock falls from 2.8 to
+/// 1.9 GHz, which is an overhead of 47 % (D 4.3.2). Chance does not show that error, so intervals
+/// are wider by this share of the value.
+const MODEL_ERROR: f64 = 0.043 / 0.474;
 /// Bootstrap replicates of an interval.
 const REPLICATES: usize = 400;
 
@@ -82,25 +85,26 @@ impl Matrix {
     /// counters at switches say how much time that was. `seed` decides the intervals' draws.
     #[must_use]
     pub fn of_samples(profile: &Profile, method: Method, seed: u64) -> Self {
-        let shown = Shown::by_samples(profile);
-        let items = Items::of_samples(profile, &shown, method);
-        Self::of(profile, &items, &shown, seed)
+        let times = by_group(&profile.times, &profile.group_of, profile.groups.len());
+        let evidence = Evidence::of(profile);
+        let shown = Shown::by_samples(profile, &evidence.shown);
+        let items = Items::of_samples(profile, &shown, &evidence, &times, method);
+        Self::of(profile, &items, &shown, &times, seed)
     }
 
     /// The estimator without pauses: which levels a group's tasks demand themselves follows from
     /// counters at switches.
     #[must_use]
     pub fn of_slices(profile: &Profile, seed: u64) -> Self {
+        let times = by_group(&profile.times, &profile.group_of, profile.groups.len());
         let evidence = Evidence::of(profile);
-        let items = Items::of_slices(profile, &evidence);
-        Self::of(profile, &items, &evidence.shown, seed)
+        let items = Items::of_slices(profile, &evidence, &times);
+        Self::of(profile, &items, &evidence.shown, &times, seed)
     }
 
-    fn of(profile: &Profile, items: &Items, shown: &Shown, seed: u64) -> Self {
-        let times = by_group(&profile.times, &profile.group_of, profile.groups.len());
-        let draws = Draws::of(&items.items, &times, seed);
-        let groups = 0..times.len();
-        let victims = groups.clone().map(|group| {
+    fn of(profile: &Profile, items: &Items, shown: &Shown, times: &[Times], seed: u64) -> Self {
+        let draws = Draws::of(items, times, seed);
+        let victims = (0..times.len()).map(|group| {
             let time_ns = times[group].cpu_time_ns as f64;
             Victim {
                 group,
@@ -116,27 +120,40 @@ impl Matrix {
                 own_level: shown.highest(group),
             }
         });
-        let columns = times.len() + 1;
-        let waits_ns = profile.by_groups(&profile.waits_ns);
-        let beside_ns = profile.by_groups(&profile.beside_ns);
-        let pairs = groups.flat_map(|victim| (0..columns).map(move |column| (victim, column)));
-        let entries = pairs.filter_map(|(victim, column)| {
-            let by_cause_ns = draws.whole.pair_ns(victim, column);
-            let culprit = (column + 1 < columns).then_some(column);
-            let of_pair = |sums: &[u64]| culprit.map_or(0, |it| sums[victim * times.len() + it]);
-            let (waited_ns, beside_ns) = (of_pair(&waits_ns), of_pair(&beside_ns));
-            let met = by_cause_ns.iter().sum::<f64>() > 0.0 || waited_ns + beside_ns > 0;
-            met.then(|| Entry {
-                victim,
-                culprit,
-                by_cause_ns,
-                lost_ns: draws.estimate(|sums| sums.pair_ns(victim, column).iter().sum()),
-                waited_ns,
-                beside_ns,
-            })
-        });
-        Self { victims: victims.collect(), entries: entries.collect() }
+        let victims: Vec<Victim> = victims.collect();
+        Self { entries: entries(profile, &draws, &victims), victims }
     }
+}
+
+/// The pairs that met.
+fn entries(profile: &Profile, draws: &Draws, victims: &[Victim]) -> Vec<Entry> {
+    let groups = victims.len();
+    let waits_ns = profile.by_groups(&profile.waits_ns);
+    let beside_ns = profile.by_groups(&profile.beside_ns);
+    let mut entries = Vec::new();
+    for victim in 0..groups {
+        let row = victim * groups..(victim + 1) * groups;
+        let explained_ns: u64 = waits_ns[row].iter().sum();
+        for column in 0..=groups {
+            let culprit = (column < groups).then_some(column);
+            let by_cause_ns = draws.whole.pair_ns(victim, column);
+            let (waited_ns, beside_ns) = match culprit {
+                Some(it) => (waits_ns[victim * groups + it], beside_ns[victim * groups + it]),
+                None => (victims[victim].waited_ns.saturating_sub(explained_ns), 0),
+            };
+            if by_cause_ns.iter().sum::<f64>() > 0.0 || waited_ns + beside_ns > 0 {
+                entries.push(Entry {
+                    victim,
+                    culprit,
+                    by_cause_ns,
+                    lost_ns: draws.estimate(|sums| sums.pair_ns(victim, column).iter().sum()),
+                    waited_ns,
+                    beside_ns,
+                });
+            }
+        }
+    }
+    entries
 }
 
 /// The sums of all items, and those of items drawn again (bootstrap).
@@ -146,12 +163,15 @@ struct Draws {
 }
 
 impl Draws {
-    fn of(items: &[Item], times: &[Times], seed: u64) -> Self {
+    fn of(all: &Items, times: &[Times], seed: u64) -> Self {
+        let items = &all.items;
         let mut random = SplitMix64::new(seed);
         let mut draw = || &items[random.below(items.len() as u64) as usize];
-        let again =
-            (0..REPLICATES).map(|_| Sums::of((0..items.len()).map(|_| draw()), times)).collect();
-        Self { whole: Sums::of(items.iter(), times), again }
+        let sums =
+            |drawn: &mut dyn Iterator<Item = &Item>| Sums::of(drawn, times, all.is_published);
+        let again = (0..REPLICATES).map(|_| sums(&mut (0..items.len()).map(|_| draw())));
+        let again = again.collect();
+        Self { whole: sums(&mut items.iter()), again }
     }
 
     fn estimate(&self, of: impl Fn(&Sums) -> f64) -> Estimate {
@@ -164,106 +184,111 @@ impl Draws {
     }
 }
 
-/// Losses by victim, culprit and cause.
-struct Sums {
-    columns: usize,
-    lost_ns: Vec<[f64; 3]>,
-}
+/// Losses by victim, then by culprit, and cause; the culprit after the last group is unknown.
+struct Sums(Vec<BTreeMap<usize, [f64; 3]>>);
 
 impl Sums {
-    fn of<'a>(items: impl Iterator<Item = &'a Item>, times: &[Times]) -> Self {
-        let columns = times.len() + 1;
-        let mut groups: Vec<GroupSums> = times.iter().map(|_| GroupSums::new(columns)).collect();
-        items.for_each(|item| groups[item.group].add(item));
-        let mut sums = Self { columns, lost_ns: Vec::with_capacity(times.len() * columns) };
-        for (group, times) in groups.iter().zip(times) {
-            let at_ns = times_ns(&group.seen, &times.at_level_ns, &group.demanded);
-            let lost_ns = group.lost_ns(&at_ns);
-            let share = share_of_others(&at_ns, &lost_ns);
-            sums.lost_ns.extend(lost_ns);
-            sums.add_transitions(times.transition_ns * share);
-        }
-        sums
-    }
-
-    /// Transitions of the last group have the culprits of the levels that they lead to.
-    fn add_transitions(&mut self, time_ns: f64) {
-        let first = self.lost_ns.len() - self.columns;
-        let row = &mut self.lost_ns[first..];
-        let lost_ns: f64 = row.iter().flatten().sum();
-        if lost_ns > 0.0 {
-            for pair in row {
-                let share = pair.iter().sum::<f64>() / lost_ns;
-                pair[Cause::Transition as usize] = time_ns * share;
+    fn of(items: &mut dyn Iterator<Item = &Item>, times: &[Times], is_published: bool) -> Self {
+        let mut groups: Vec<GroupSums> = times.iter().map(|_| GroupSums::default()).collect();
+        let unknown = times.len();
+        items.for_each(|item| groups[item.group].add(item, unknown));
+        let of_group = |(group, times): (&GroupSums, &Times)| {
+            if is_published {
+                return group.published_ns(times.cpu_time_ns as f64);
             }
-        }
+            let at_ns = times_ns(&group.seen, &times.at_level_ns, &group.demanded);
+            let mut lost_ns = group.lost_ns(&at_ns);
+            add_transitions(&mut lost_ns, times.transition_ns, &at_ns);
+            lost_ns
+        };
+        Self(groups.iter().zip(times).map(of_group).collect())
     }
 
     fn pair_ns(&self, victim: usize, column: usize) -> [f64; 3] {
-        self.lost_ns[victim * self.columns + column]
+        self.0[victim].get(&column).copied().unwrap_or_default()
     }
 
     fn lost_ns(&self, victim: usize) -> f64 {
-        let row = &self.lost_ns[victim * self.columns..(victim + 1) * self.columns];
-        row.iter().flatten().sum()
+        self.0[victim].values().flatten().sum()
     }
 }
 
+/// Transitions have the culprits of the levels that they lead to.
+fn add_transitions(lost_ns: &mut BTreeMap<usize, [f64; 3]>, transition_ns: f64, at_ns: &Table) {
+    let share = share_of_others(at_ns, lost_ns);
+    let all_ns: f64 = lost_ns.values().flatten().sum();
+    if all_ns > 0.0 {
+        for by_cause in lost_ns.values_mut() {
+            let of_pair = by_cause.iter().sum::<f64>() / all_ns;
+            by_cause[Cause::Transition as usize] = transition_ns * share * of_pair;
+        }
+    }
+}
+
+/// Sums of losses by level in force, level demanded and cause.
+type Losses = [[[f64; 3]; LEVELS_MAX]; LEVELS_MAX];
+
 /// The items of a group.
+#[derive(Default)]
 struct GroupSums {
     /// By level in force and level demanded.
     seen: Table,
     demanded: [f64; LEVELS_MAX],
     at_level: [f64; LEVELS_MAX],
-    /// By culprit, level in force and level demanded: sums of the losses by cause.
-    losses: Vec<[[[f64; 3]; LEVELS_MAX]; LEVELS_MAX]>,
+    /// By culprit.
+    losses: BTreeMap<usize, Losses>,
+    /// By culprit and cause: of the levels that items were seen to demand.
+    as_seen: BTreeMap<usize, [f64; 3]>,
 }
 
 impl GroupSums {
-    fn new(columns: usize) -> Self {
-        Self {
-            seen: Table::default(),
-            demanded: [0.0; LEVELS_MAX],
-            at_level: [0.0; LEVELS_MAX],
-            losses: vec![Default::default(); columns],
-        }
-    }
-
-    fn add(&mut self, item: &Item) {
+    fn add(&mut self, item: &Item, unknown: usize) {
         self.seen[item.level][item.own] += item.weight;
         self.demanded[item.own] += item.weight;
         self.at_level[item.level] += item.weight;
-        let unknown = self.losses.len() - 1;
         for (own, loss) in item.losses.iter().enumerate() {
             for part in &loss.parts {
-                let by_level = &mut self.losses[part.culprit.unwrap_or(unknown)][item.level];
-                by_level[own][part.cause as usize] += item.weight * loss.share * part.share;
+                let culprit = part.culprit.unwrap_or(unknown);
+                let lost = item.weight * loss.share * part.share;
+                let losses = self.losses.entry(culprit).or_default();
+                losses[item.level][own][part.cause as usize] += lost;
+                if own == item.own {
+                    self.as_seen.entry(culprit).or_default()[part.cause as usize] += lost;
+                }
             }
         }
     }
 
     /// By culprit and cause, for those times by level in force and level demanded.
-    fn lost_ns(&self, at_ns: &Table) -> Vec<[f64; 3]> {
-        let mut lost_ns = vec![[0.0; 3]; self.losses.len()];
-        for (lost_ns, losses) in lost_ns.iter_mut().zip(&self.losses) {
-            for level in 0..LEVELS_MAX {
+    fn lost_ns(&self, at_ns: &Table) -> BTreeMap<usize, [f64; 3]> {
+        let of_culprit = |losses: &Losses| {
+            let mut lost_ns = [0.0; 3];
+            for level in (0..LEVELS_MAX).filter(|&level| self.at_level[level] > 0.0) {
                 for own in 0..level {
-                    if self.at_level[level] > 0.0 {
-                        let time_ns = at_ns[level][own] / self.at_level[level];
-                        for (sum_ns, loss) in lost_ns.iter_mut().zip(losses[level][own]) {
-                            *sum_ns += time_ns * loss;
-                        }
+                    let time_ns = at_ns[level][own] / self.at_level[level];
+                    for (sum_ns, loss) in lost_ns.iter_mut().zip(losses[level][own]) {
+                        *sum_ns += time_ns * loss;
                     }
                 }
             }
-        }
-        lost_ns
+            lost_ns
+        };
+        self.losses.iter().map(|(&culprit, losses)| (culprit, of_culprit(losses))).collect()
+    }
+
+    /// The same as published (Eq. D 4.2): samples alone, which their weights turn into shares of
+    /// the CPU time.
+    fn published_ns(&self, cpu_time_ns: f64) -> BTreeMap<usize, [f64; 3]> {
+        let weight: f64 = self.at_level.iter().sum();
+        let scale = if weight > 0.0 { cpu_time_ns / weight } else { 0.0 };
+        let scaled = |by_cause: &[f64; 3]| by_cause.map(|lost| lost * scale);
+        self.as_seen.iter().map(|(&culprit, by_cause)| (culprit, scaled(by_cause))).collect()
     }
 }
 
 /// The share of the transitions on a group's CPUs that its siblings demanded, not its own tasks:
 /// by the time for which either did.
-fn share_of_others(at_ns: &Table, lost_ns: &[[f64; 3]]) -> f64 {
+fn share_of_others(at_ns: &Table, lost_ns: &BTreeMap<usize, [f64; 3]>) -> f64 {
     let (mut own_ns, mut others_ns) = (0.0, 0.0);
     for (level, row) in at_ns.iter().enumerate().skip(1) {
         own_ns += row[1..].iter().sum::<f64>();
@@ -272,7 +297,7 @@ fn share_of_others(at_ns: &Table, lost_ns: &[[f64; 3]]) -> f64 {
     if own_ns <= 0.0 {
         return 1.0;
     }
-    let sum = |cause: Cause| lost_ns.iter().map(|by_cause| by_cause[cause as usize]).sum::<f64>();
+    let sum = |cause: Cause| lost_ns.values().map(|by_cause| by_cause[cause as usize]).sum::<f64>();
     let by_siblings = sum(Cause::Sibling) / f64::max(sum(Cause::Sibling) + sum(Cause::Hold), 1.0);
     let siblings_ns = others_ns * by_siblings;
     siblings_ns / (siblings_ns + own_ns)

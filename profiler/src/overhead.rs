@@ -1,4 +1,4 @@
-//! From samples to the remote AVX overhead of tasks (Eq. D 4.2).
+//! Frequencies and loss at the moment of a sample (D 4.2.1, Eq. D 4.3).
 
 use cpu_model::Turbo;
 
@@ -21,7 +21,7 @@ impl Method {
     #[must_use]
     pub fn own_level(self, sample: &Sample) -> u8 {
         match self {
-            Self::Ours if !sample.demands_at_once => 0,
+            Self::Ours if !sample.demands_immediately => 0,
             _ => sample.level_alone,
         }
     }
@@ -36,8 +36,6 @@ pub struct Moment {
     pub ideal_hz: u64,
     /// Speed at the ideal frequency over speed at the actual one.
     pub faster: f64,
-    /// The same with the siblings, if step 5 measured; the difference is lost to siblings.
-    pub faster_beside: Option<f64>,
 }
 
 impl Moment {
@@ -76,10 +74,6 @@ impl Moment {
             actual_hz: alone.actual_hz,
             ideal_hz: alone.ideal_hz,
             faster: faster(alone.ideal_hz),
-            faster_beside: sample.level_beside.map(|level| {
-                // No faster than alone, whatever a sibling did meanwhile.
-                faster(ideal_at(level.max(own_level)).ideal_hz)
-            }),
         }
     }
 
@@ -88,13 +82,4 @@ impl Moment {
     pub fn lost(&self) -> f64 {
         1.0 - 1.0 / self.faster
     }
-}
-
-/// Remote AVX overhead over moments: by how much longer their work took, 0.1 for 10 %
-/// (Eq. D 4.2); 0 for none.
-#[must_use]
-pub fn overhead(moments: &[Moment]) -> f64 {
-    let actual: f64 = moments.iter().map(|moment| moment.actual_hz as f64).sum();
-    let ideal: f64 = moments.iter().map(|moment| moment.actual_hz as f64 * moment.faster).sum();
-    if actual > 0.0 { ideal / actual - 1.0 } else { 0.0 }
 }

@@ -18,7 +18,7 @@ pub struct Plan {
     /// Longest pause; a sample whose level has not fallen by then is discarded.
     pub pause_max_ns: u64,
     /// A demand that begins within this time after the pause counts as a demand before the pause.
-    pub at_once_ns: u64,
+    pub immediate_ns: u64,
     /// How long the task runs alone before its own level is measured.
     pub window_ns: u64,
     /// Whether a further window with the siblings tells losses to them from losses to holds.
@@ -37,7 +37,7 @@ impl Plan {
     /// counters are read through system calls.
     const PROBE_NS: u64 = 1_000;
     /// Long enough for the way back from the profiler to the task; our choice.
-    const AT_ONCE_NS: u64 = 4_000;
+    const IMMEDIATE_NS: u64 = 4_000;
     /// Above the hold of the CPU table; D: 700 us for 670 us.
     const MARGIN_NS: u64 = 30_000;
     /// Holds of up to 1.33 ms were measured on one Xeon in 30 % of cases with a single active core
@@ -55,7 +55,7 @@ impl Plan {
             pause_ns: (hold_ns + Self::MARGIN_NS).min(Self::PAUSE_MAX_NS),
             look_ns: 50_000,
             pause_max_ns: Self::PAUSE_MAX_NS,
-            at_once_ns: Self::AT_ONCE_NS,
+            immediate_ns: Self::IMMEDIATE_NS,
             window_ns: Self::WINDOW_NS,
             splits_causes: false,
             ends_early: false,

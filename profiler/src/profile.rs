@@ -23,11 +23,11 @@ pub struct Profile {
     /// By task and culprit: time for which both ran on CPUs of one core.
     pub beside_ns: Pairs,
     /// Samples by time.
-    pub samples: Vec<SampleSeen>,
+    pub samples: Vec<SampleWithStays>,
     /// How samples ended.
     pub tally: Tally,
     /// Slices that chance selected, each as likely as any other.
-    pub slices: Vec<SliceSeen>,
+    pub slices: Vec<SliceWithStays>,
 }
 
 /// A slice of a task: the time on a CPU since the task came or was last accounted.
@@ -76,7 +76,7 @@ pub struct Stay {
 /// A sample, and the tasks that ran on its core while a level that was in force can have been
 /// demanded last.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SampleSeen {
+pub struct SampleWithStays {
     /// The sample.
     pub sample: Sample,
     /// Until the sample began.
@@ -85,7 +85,7 @@ pub struct SampleSeen {
 
 /// A slice, and the tasks that ran on its core.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SliceSeen {
+pub struct SliceWithStays {
     /// The slice.
     pub slice: Slice,
     /// Those that can have demanded a level last that was in force at its end.
@@ -117,7 +117,6 @@ impl Profile {
         let renumber = |stays: &mut Vec<Stay>| stays.iter_mut().for_each(|it| it.task += first);
         for seen in &mut other.samples {
             seen.sample.task += first;
-            seen.sample.beside.iter_mut().for_each(|task| *task += first);
             renumber(&mut seen.stays);
         }
         for seen in &mut other.slices {

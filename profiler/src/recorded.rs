@@ -18,13 +18,24 @@ const ZMM_HI256: u64 = 1 << 6;
 const MARKS_MIN: u64 = 2;
 const FULL_RATE_PERMILLE: u32 = 1000;
 
-/// The profile of a recording, told by application, as if it had run on that CPU, with so many
-/// active cores in each package, or with those that the recording shows.
+/// How a recording is read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// Active cores of each package, for the turbo row; by default those that the recording shows.
+    pub active_cores: Option<u32>,
+    /// Hardware threads of a core, numbered one after the other, where the recording does not say;
+    /// by default 1.
+    pub threads_per_core: Option<u32>,
+    /// Decides which slices are kept.
+    pub seed: u64,
+}
+
+/// The profile of a recording by application, as if it had run on that CPU.
 ///
 /// Classes (`Event::Phase`) win over registers. Registers of 256 bits say nothing, because light
 /// 256-bit code demands no level.
 #[must_use]
-pub fn profile(cpu: &CpuModel, history: &History, active_cores: Option<u32>, seed: u64) -> Profile {
+pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile {
     let mut groups: Vec<String> = Vec::new();
     let mut group_of = Vec::new();
     for task in &history.header.tasks {
@@ -35,9 +46,13 @@ pub fn profile(cpu: &CpuModel, history: &History, active_cores: Option<u32>, see
         }) as u32);
     }
     let levels = shown_levels(cpu, history, &group_of);
-    let collector = Collector::new(cpu, &cores(history), seed);
-    let mut replay =
-        Replay { steady_cores: active_cores, ..Replay::new(cpu, history, collector, levels) };
+    let threads_per_core = history.header.threads_per_core.or(reading.threads_per_core);
+    let threads_per_core = threads_per_core.unwrap_or(1).max(1);
+    let collector = Collector::new(cpu, &cores(history, threads_per_core), reading.seed);
+    let mut replay = Replay {
+        steady_cores: reading.active_cores,
+        ..Replay::new(cpu, history, collector, levels, threads_per_core)
+    };
     for record in &history.records {
         replay.record(record.time_ns, &record.event);
     }
@@ -56,7 +71,9 @@ fn shown_levels(cpu: &CpuModel, history: &History, group_of: &[u32]) -> Vec<u8> 
             *marks.entry(group_of[index as usize]).or_default() += 1;
         }
     }
-    let widest = Class::ALL.into_iter().filter(|class| class.width() == 2);
+    // Tiles of AMX are another state, which the mark does not show.
+    let is_it = |class: &Class| class.width() == 2 && *class != Class::Amx;
+    let widest = Class::ALL.into_iter().filter(is_it);
     let level = widest.map(|class| cpu.level_demanded(class, FULL_RATE_PERMILLE)).max();
     let of_group = |group: &u32| marks.get(group).is_some_and(|&marks| marks >= MARKS_MIN);
     group_of.iter().map(|group| if of_group(group) { level.unwrap_or(0) } else { 0 }).collect()
@@ -68,9 +85,8 @@ fn index(history: &History, tid: u32) -> Option<u32> {
 }
 
 /// The CPUs of each core.
-fn cores(history: &History) -> Vec<Vec<u32>> {
+fn cores(history: &History, threads_per_core: u32) -> Vec<Vec<u32>> {
     let cpus: Vec<u32> = (0..history.header.cpus).collect();
-    let threads_per_core = history.header.threads_per_core.unwrap_or(1).max(1);
     cpus.chunks(threads_per_core as usize).map(<[u32]>::to_vec).collect()
 }
 
@@ -102,14 +118,19 @@ struct Place {
     waited_ns: u64,
     /// Booked times of the core when the task came.
     booked: LevelTimes,
-    /// Whether a switch has told what runs.
+    /// Whether a switch has named the task that runs.
     is_known: bool,
 }
 
 impl<'a> Replay<'a> {
-    fn new(cpu: &'a CpuModel, history: &'a History, collector: Collector, levels: Vec<u8>) -> Self {
+    fn new(
+        cpu: &'a CpuModel,
+        history: &'a History,
+        collector: Collector,
+        levels: Vec<u8>,
+        threads_per_core: u32,
+    ) -> Self {
         let header = &history.header;
-        let threads_per_core = header.threads_per_core.unwrap_or(1).max(1);
         let cores = header.cpus.div_ceil(threads_per_core);
         let cores_per_package = header.cores_per_package.unwrap_or(cores).max(1);
         Self {
@@ -140,10 +161,15 @@ impl<'a> Replay<'a> {
             Event::Phase { task, class, rate_permille, .. } => {
                 let Some(task) = index(self.history, task) else { return };
                 let level = self.cpu.level_demanded(class, rate_permille);
-                let before = std::mem::replace(&mut self.levels[task as usize], level);
                 let place = self.cpus.iter().position(|place| place.running == Some(task));
-                if let Some(cpu) = place {
-                    self.believe(cpu as u32, before, level, now_ns);
+                match place.filter(|_| self.levels[task as usize] != level) {
+                    // A slice has one demand, so a change of demand ends it.
+                    Some(cpu) => {
+                        self.leave(now_ns, cpu as u32);
+                        self.levels[task as usize] = level;
+                        self.go_on(now_ns, cpu as u32, task);
+                    }
+                    None => self.levels[task as usize] = level,
                 }
             }
             _ => {}
@@ -172,19 +198,27 @@ impl<'a> Replay<'a> {
     fn come(&mut self, now_ns: u64, cpu: u32, task: Option<u32>) {
         let since_ns = task.and_then(|task| self.runnable_ns[task as usize].take());
         let waited_ns = since_ns.map_or(0, |since_ns| now_ns.saturating_sub(since_ns));
-        let core = (cpu / self.threads_per_core) as usize;
         if let Some(task) = task {
-            if !self.is_active(core) {
-                self.active_cores[core / self.cores_per_package as usize] += 1;
-            }
-            self.believe(cpu, 0, self.levels[task as usize], now_ns);
+            self.go_on(now_ns, cpu, task);
+            self.cpus[cpu as usize].waited_ns = waited_ns;
         }
-        let place = &mut self.cpus[cpu as usize];
-        place.running = task;
-        place.began_ns = now_ns;
-        place.waited_ns = waited_ns;
-        place.booked = self.beliefs[core].booked;
         self.collector.switched(now_ns, cpu, task, waited_ns);
+    }
+
+    /// A slice of a task begins.
+    fn go_on(&mut self, now_ns: u64, cpu: u32, task: u32) {
+        let core = (cpu / self.threads_per_core) as usize;
+        if !self.is_active(core) {
+            self.active_cores[core / self.cores_per_package as usize] += 1;
+        }
+        self.believe(cpu, 0, self.levels[task as usize], now_ns);
+        self.cpus[cpu as usize] = Place {
+            running: Some(task),
+            began_ns: now_ns,
+            waited_ns: 0,
+            booked: self.beliefs[core].booked,
+            is_known: true,
+        };
     }
 
     fn leave(&mut self, now_ns: u64, cpu: u32) {

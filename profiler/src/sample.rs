@@ -12,8 +12,6 @@ pub struct Sample {
     pub cpu: u32,
     /// The task on this CPU.
     pub task: u32,
-    /// The tasks on the siblings of the CPU.
-    pub beside: Vec<u32>,
     /// Cycles before the pause (step 1).
     pub cycles: u64,
     /// Reference cycles before the pause.
@@ -24,9 +22,9 @@ pub struct Sample {
     pub stall_cycles: u64,
     /// Level in force when the task had run alone for a window (step 3).
     pub level_alone: u8,
-    /// Whether the core was throttled for a level as soon as the task went on after the pause. Code
-    /// that begins later in the window did not run before the pause.
-    pub demands_at_once: bool,
+    /// Whether the core was throttled or halted for a level, or had it, as soon as the task went on
+    /// after the pause. Code that begins later in the window did not run before the pause.
+    pub demands_immediately: bool,
     /// Level in force when all tasks of the core had run for a further window (step 5); `None`: not
     /// measured, or a sibling changed its task.
     pub level_beside: Option<u8>,

@@ -97,12 +97,6 @@ impl Sampler {
         self.cpus.get(self.at).map(|&(cpu, _)| cpu)
     }
 
-    /// Whether cores are paused at this moment.
-    #[must_use]
-    pub fn is_pausing(&self) -> bool {
-        !matches!(self.stage, Stage::Begin | Stage::Before { .. })
-    }
-
     /// The sample that the last act completed.
     pub fn completed(&mut self) -> Option<Sample> {
         self.completed.take()
@@ -134,9 +128,10 @@ impl Sampler {
                 self.look(now_ns, machine, taken, &first, reading);
             }
             Stage::Resumed { mut taken, resumed } => {
-                let is_halted = main_level(&reading.since(&resumed)).is_none();
-                taken.sample.demands_at_once = is_halted || reading.is_pending(&resumed);
-                let passed_ns = self.plan.at_once_ns + probe_ns;
+                // Halted, throttled, or at a higher level already.
+                let level = main_level(&reading.since(&resumed));
+                taken.sample.demands_immediately = level != Some(0) || reading.is_pending(&resumed);
+                let passed_ns = self.plan.immediate_ns + probe_ns;
                 let after_ns = self.plan.window_ns.saturating_sub(passed_ns);
                 self.go_on(now_ns, after_ns, Stage::Alone { taken, resumed });
             }
@@ -177,7 +172,7 @@ impl Sampler {
 
     /// Ends every pause, because the profiler stops.
     pub fn stop(&mut self, machine: &mut dyn Machine) {
-        if self.is_pausing() {
+        if !self.cpus.is_empty() {
             self.resume_all(machine);
         }
         self.stage = Stage::Begin;
@@ -227,7 +222,6 @@ impl Sampler {
             return self.next(now_ns);
         }
         let (cpu, siblings) = self.cpus[self.at].clone();
-        let beside = siblings.iter().filter_map(|&cpu| machine.read(cpu).task).collect();
         machine.pause(cpu);
         for &sibling in &siblings {
             machine.pause(sibling);
@@ -236,13 +230,12 @@ impl Sampler {
             time_ns: began_ns,
             cpu,
             task,
-            beside,
             cycles: counts.cycles,
             ref_cycles: counts.ref_cycles,
             level_cycles: counts.level_cycles,
             stall_cycles: counts.stall_cycles,
             level_alone: 0,
-            demands_at_once: false,
+            demands_immediately: false,
             level_beside: None,
             alone_cycles: 0,
             alone_stall_cycles: 0,
@@ -270,7 +263,7 @@ impl Sampler {
             taken.sample.paused_ns = passed_ns;
             machine.resume(taken.sample.cpu);
             let stage = Stage::Resumed { taken, resumed: reading };
-            return self.go_on(now_ns, self.plan.at_once_ns, stage);
+            return self.go_on(now_ns, self.plan.immediate_ns, stage);
         }
         if passed_ns + self.plan.look_ns > self.plan.pause_max_ns {
             self.tally.held += 1;

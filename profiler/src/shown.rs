@@ -15,12 +15,18 @@ impl Shown {
         Self { seen: vec![[0.0; LEVELS_MAX]; groups] }
     }
 
-    /// The levels in force while tasks ran alone (D 4.4).
-    pub(crate) fn by_samples(profile: &Profile) -> Self {
+    /// The levels in force while tasks ran alone (D 4.4); of groups without a sample what other
+    /// evidence shows.
+    pub(crate) fn by_samples(profile: &Profile, other: &Self) -> Self {
         let mut shown = Self::nothing(profile.groups.len());
         for seen in &profile.samples {
             if let Some(group) = profile.group(seen.sample.task) {
                 shown.see(group, seen.sample.level_alone, 1.0);
+            }
+        }
+        for (seen, other) in shown.seen.iter_mut().zip(&other.seen) {
+            if seen.iter().all(|&weight| weight == 0.0) {
+                *seen = *other;
             }
         }
         shown

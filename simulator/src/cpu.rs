@@ -53,22 +53,23 @@ impl Cpu {
     }
 }
 
-/// Free-running counters of a CPU, in millionths of their unit.
+/// Free-running counters of a CPU, in millionths of their unit: 64 bits would overflow after two
+/// hours at 2.8 GHz.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counted {
-    pub cycles_e6: u64,
+    pub cycles_e6: u128,
     /// Time during which the counters ran.
     pub counted_ns: u64,
-    pub level_cycles_e6: [u64; LEVELS_MAX],
-    pub stall_cycles_e6: u64,
-    pub throttled_cycles_e6: u64,
+    pub level_cycles_e6: [u128; LEVELS_MAX],
+    pub stall_cycles_e6: u128,
+    pub throttled_cycles_e6: u128,
 }
 
 impl Counted {
     /// Adds a time at that pace.
     pub(crate) fn add_time(&mut self, pace: &Pace, time_ns: u64) {
         if pace.khz > 0 {
-            let cycles_e6 = u64::from(pace.khz) * time_ns;
+            let cycles_e6 = u128::from(pace.khz) * u128::from(time_ns);
             self.cycles_e6 += cycles_e6;
             self.counted_ns += time_ns;
             self.level_cycles_e6[usize::from(pace.level)] += cycles_e6;
@@ -80,24 +81,24 @@ impl Counted {
 
     /// Adds the counts of a slice.
     pub(crate) fn add_slice(&mut self, slice: &Slice) {
-        self.cycles_e6 += slice.cycles_e6;
+        self.cycles_e6 += u128::from(slice.cycles_e6);
         self.counted_ns += slice.counted_ns;
         for (sum, cycles_e6) in self.level_cycles_e6.iter_mut().zip(slice.level_cycles_e6) {
-            *sum += cycles_e6;
+            *sum += u128::from(cycles_e6);
         }
-        self.stall_cycles_e6 += slice.stall_cycles_e6;
-        self.throttled_cycles_e6 += slice.throttled_cycles_e6;
+        self.stall_cycles_e6 += u128::from(slice.stall_cycles_e6);
+        self.throttled_cycles_e6 += u128::from(slice.throttled_cycles_e6);
     }
 
     /// The counters as they read, beside a reference clock of that frequency.
     pub(crate) fn counts(&self, ref_khz: u32) -> policy::Slice {
-        const E6: u64 = 1_000_000;
+        const E6: u128 = 1_000_000;
         policy::Slice {
             time_ns: self.counted_ns,
-            cycles: self.cycles_e6 / E6,
-            ref_cycles: (u128::from(self.counted_ns) * u128::from(ref_khz) / u128::from(E6)) as u64,
-            level_cycles: self.level_cycles_e6.map(|cycles_e6| cycles_e6 / E6),
-            stall_cycles: self.stall_cycles_e6 / E6,
+            cycles: (self.cycles_e6 / E6) as u64,
+            ref_cycles: (u128::from(self.counted_ns) * u128::from(ref_khz) / E6) as u64,
+            level_cycles: self.level_cycles_e6.map(|cycles_e6| (cycles_e6 / E6) as u64),
+            stall_cycles: (self.stall_cycles_e6 / E6) as u64,
             first_row: 0,
         }
     }

@@ -28,7 +28,7 @@ use crate::world::World;
 
 /// More choices at one time than any machine makes.
 const CHOICES_MAX: u32 = 1_000_000;
-/// Longest wake-up latency kept apart; longer ones count as this.
+/// Longer wake-up latencies count as this.
 const LATENCY_MAX_NS: u64 = 100_000_000_000;
 
 struct Engine<'a, S> {
@@ -546,7 +546,7 @@ impl<S: Scheduler> Engine<'_, S> {
 
     fn finish(mut self) -> Outcome {
         for cpu in 0..self.world.topology.cpus {
-            self.world.close(cpu);
+            self.cut_slice(cpu);
         }
         let losses = self.losses();
         let specialization = self.scheduler.specialization(self.world.now_ns);

@@ -1,128 +1,155 @@
 //! The report as text.
 
+use std::collections::BTreeMap;
+
 use super::{EstimateReport, Estimator, LossReport, Report, VictimReport};
 
 /// Rows of a table; the largest are shown.
 const ROWS_MAX: usize = 15;
-/// Programs and losses below these shares of all CPU time are left out.
-const PROGRAM_MIN: f64 = 0.002;
-const LOSS_MIN: f64 = 0.001;
+/// Programs that ran and waited less than this share of all CPU time are left out, and so are
+/// losses below this share.
+const SHOWN_MIN: f64 = 0.001;
 
-/// Marks of estimates that are not measured.
-const BASES: [(&str, &str, &str); 2] = [
-    ("assumed", "*", "too few samples: taken to demand no level itself"),
-    (
-        "at least",
-        "+",
-        "at least: demands a level itself, nothing tells when, and is not taken for its victim",
-    ),
-];
+const ASSUMED: &str = "  * too few samples: taken not to use wide code itself (--rate, --runs)";
+const AT_LEAST: &str =
+    "  ≥ uses wide code itself, and nothing tells when: its own loss is not known";
 
 const COLUMNS: &str = "\
-Lower clock: above its own demand, while the culprit ran on a sibling, after it had run on the core
-(hold), or while the core was throttled or halted. Waited: runnable while the culprit had the CPU.
-Shared core: by a model, what a busy sibling takes.";
+CPU time and waiting are sums over threads. Clock: lost to a license level that the program does
+not demand, because the culprit runs on a sibling, because it ran on the core before (hold), or
+because the core is throttled on the way to the level (rise). Waited: runnable while the culprit
+had the CPU. Shared core: what a busy sibling takes, by a model; part of the CPU time, as the
+clock's is.";
 
 /// The question, the victims, the culprits, and what the profile cost.
 pub fn text(report: &Report) -> String {
-    let mut lines = vec![question(report), estimator(report), String::new()];
+    let mut lines = vec![question(report)];
+    lines.extend(estimator(report));
+    lines.push(String::new());
     lines.extend(victims(report));
     lines.push(String::new());
     lines.extend(losses(report));
-    if let Some(longer_pct) = report.longer_by_profiling_pct
-        && let Some(samples) = &report.samples
-    {
-        lines.push(format!(
-            "Profiling changed the time of the runs by {longer_pct:+.2} %, and paused cores for \
-             {:.1} ms a second.",
-            samples.paused_ns as f64 / 1e6 / report.length_s
-        ));
-    }
+    lines.extend(answers(report));
+    lines.extend(cost(report));
     lines.join("\n") + "\n"
 }
 
 fn question(report: &Report) -> String {
     let Report { work, cpu, cpus, length_s, .. } = report;
     match (&report.scheduler, report.runs) {
-        (Some(scheduler), Some(runs)) => format!(
-            "Simulated: {work}, under {scheduler} on {cpus} CPUs of {cpu}; {runs} runs, \
-             {length_s:.1} s in all"
-        ),
+        (Some(scheduler), Some(runs)) => {
+            let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+            format!(
+                "Simulated: {work}, under {scheduler} on {cpus} CPUs of {cpu}; {runs}, \
+                 {length_s:.1} s in all"
+            )
+        }
         _ => format!("Recorded: {work}, {length_s:.1} s on {cpus} CPUs"),
     }
 }
 
-fn estimator(report: &Report) -> String {
+fn estimator(report: &Report) -> Vec<String> {
     let by_table = format!("as if on {} (--cpu); no clock was measured", report.cpu);
-    match (report.estimator, &report.samples) {
+    let first = match (report.estimator, &report.samples) {
         (Estimator::Pauses, Some(samples)) => {
             let dropped = samples.switched + samples.held + samples.halted;
+            let all = samples.taken + dropped + samples.idle;
             format!(
-                "Estimated with pauses: {} samples, {dropped} dropped, {} of idle CPUs; {} a \
-                 second",
+                "Estimated with pauses: {} samples, {:.0} a second; {dropped} without a result, \
+                 as another task came, and {} of idle CPUs",
                 samples.taken,
+                all as f64 / report.length_s,
                 samples.idle,
-                report.rate_per_s.unwrap_or_default()
             )
         }
         (Estimator::Pauses | Estimator::Counters, _) => {
             "Estimated without pauses, from counters at switches".to_owned()
         }
-        (Estimator::Classes, _) => format!("Lower clock: from the classes of tasks, {by_table}"),
+        (Estimator::Classes, _) => format!("Clock: from the classes of tasks, {by_table}"),
         (Estimator::Registers, _) => {
-            format!("Lower clock: from 512-bit registers at switches, {by_table}")
+            format!("Clock: from 512-bit registers at switches, {by_table}")
         }
-        (Estimator::Waits, _) => {
-            "Lower clock: no task shows 512-bit code (--class says which program has wide code)"
+        (Estimator::NoneShown, _) => {
+            "Clock: not estimated. No task left a CPU with 512-bit registers; 256-bit code, and a \
+             CPU without AVX-512, do not show (--class 'NAME*=avx2-heavy' says more)"
                 .to_owned()
         }
+        (Estimator::NotRecorded, _) => {
+            "Clock: not estimated. The recording has no registers (evenkeel trace record has), and \
+             no --class says which program uses wide code"
+                .to_owned()
+        }
+    };
+    let siblings = "Shared core: not known which CPUs share one (--set threads-per-core=2 says it)";
+    let mut lines = vec![first];
+    if !report.knows_siblings {
+        lines.push(siblings.to_owned());
     }
+    lines
+}
+
+fn has_clock(report: &Report) -> bool {
+    !matches!(report.estimator, Estimator::NoneShown | Estimator::NotRecorded)
 }
 
 fn victims(report: &Report) -> Vec<String> {
     let has_truth = report.victims.iter().any(|victim| victim.true_overhead_pct.is_some());
     let mut lines = vec![format!(
-        "{:24}{:>11}{:>10}{:>12}{:>16}{}  {}",
+        "{:20}{:>11}{:>10}{:>12}{:>11}{:>15}{}  {}",
         "program",
         "CPU time s",
         "waited s",
+        "to clock s",
         "longer by",
         "95 %",
         if has_truth { "     true" } else { "" },
         "demands"
     )];
-    let least_s = PROGRAM_MIN * all_cpu_time_s(report);
-    let is_shown = |it: &&VictimReport| it.cpu_time_s >= least_s;
+    let least_s = SHOWN_MIN * all_cpu_time_s(report);
+    let is_shown = |it: &&VictimReport| it.cpu_time_s + it.waited_s >= least_s;
     let mut shown: Vec<&VictimReport> = report.victims.iter().filter(is_shown).collect();
     if !has_truth {
         shown.sort_by(|a, b| b.cpu_time_s.total_cmp(&a.cpu_time_s));
     }
-    let shown = &shown[..shown.len().min(ROWS_MAX)];
-    lines.extend(shown.iter().map(|it| victim(it)));
+    shown.truncate(ROWS_MAX);
+    lines.extend(shown.iter().map(|it| victim(it, has_clock(report))));
     if shown.len() < report.victims.len() {
         let others = report.victims.len() - shown.len();
-        lines.push(format!("… and {others} that hardly ran (--json has all)"));
+        lines.push(format!("… and {others} more (--json has all)"));
     }
-    for (basis, mark, words) in BASES {
+    for (basis, words) in [("assumed", ASSUMED), ("at least", AT_LEAST)] {
         if shown.iter().any(|victim| victim.basis == basis) {
-            lines.push(format!("  {mark} {words}"));
+            lines.push(words.to_owned());
         }
     }
     lines
 }
 
-fn victim(victim: &VictimReport) -> String {
-    let marked = BASES.iter().find(|&&(basis, ..)| basis == victim.basis);
-    let mark = marked.map_or("", |&(_, mark, _)| mark);
+fn victim(victim: &VictimReport, has_clock: bool) -> String {
+    let overhead = &victim.overhead_pct;
+    let lost_s = victim.lost_s.value;
+    let (lost, longer, between) = match (has_clock, victim.basis) {
+        (false, _) => ("-".to_owned(), "-  ".to_owned(), String::new()),
+        (true, "at least") => {
+            (format!("≥ {lost_s:.3}"), format!("≥ {:.1} %", overhead.value), String::new())
+        }
+        (true, "table") => {
+            (format!("{lost_s:.3}"), format!("{:.1} %", overhead.value), String::new())
+        }
+        (true, "assumed") => {
+            (format!("{lost_s:.3}"), format!("*{:.1} %", overhead.value), String::new())
+        }
+        (true, _) => {
+            (format!("{lost_s:.3}"), format!("{:.1} %", overhead.value), interval(overhead))
+        }
+    };
     let truth = victim.true_overhead_pct.map(|pct| format!("{pct:>7.1} %")).unwrap_or_default();
+    let demands = if has_clock { victim.demands.as_str() } else { "-" };
     format!(
-        "{:24}{:>11.2}{:>10.2}{:>10.1} %{:>16}{truth}  {}",
-        shortened(&format!("{}{mark}", victim.name), 23),
+        "{:20}{:>11.3}{:>10.3}{lost:>12}{longer:>11}{between:>15}{truth}  {demands}",
+        name(&victim.name, 19),
         victim.cpu_time_s,
         victim.waited_s,
-        victim.overhead_pct.value,
-        interval(&victim.overhead_pct),
-        victim.demands,
     )
 }
 
@@ -131,28 +158,27 @@ fn interval(estimate: &EstimateReport) -> String {
 }
 
 fn losses(report: &Report) -> Vec<String> {
-    let least_s = LOSS_MIN * all_cpu_time_s(report);
-    let is_shown = |it: &&LossReport| it.all_s() >= least_s && it.all_s() > 0.0;
+    let least_s = SHOWN_MIN * all_cpu_time_s(report);
+    let clock_s = |it: &LossReport| it.lost_s.value.max(it.true_lost_s.unwrap_or_default());
+    let is_shown = |it: &&LossReport| it.all_s().max(clock_s(it)) >= least_s && it.all_s() > 0.0;
     let shown: Vec<&LossReport> = report.losses.iter().filter(is_shown).collect();
-    let mut lines = Vec::new();
-    if report.losses.iter().all(|it| it.lost_s.value == 0.0) {
-        lines.push("Nothing is lost to a lower clock.".to_owned());
-    }
     if shown.is_empty() {
-        return lines;
+        return Vec::new();
     }
     let has_truth = shown.iter().any(|it| it.true_lost_s.is_some());
-    lines.push(format!(
-        "{:36}{:>13}{}{:>9}{:>7}{:>10}{:>13}",
-        "lost to, in s",
-        "lower clock",
+    let mut lines = vec![format!(
+        "{:20}{:20}{:>9}{}{:>9}{:>6}{:>6}{:>10}{:>13}",
+        "loses, in s",
+        "to",
+        "clock",
         if has_truth { "    true" } else { "" },
         "sibling",
         "hold",
+        "rise",
         "waited",
         "shared core"
-    ));
-    lines.extend(shown.iter().take(ROWS_MAX).map(|it| loss(it)));
+    )];
+    lines.extend(shown.iter().take(ROWS_MAX).map(|it| loss(it, has_clock(report))));
     if shown.len() > ROWS_MAX {
         lines.push(format!("… and {} more (--json has all)", shown.len() - ROWS_MAX));
     }
@@ -160,31 +186,90 @@ fn losses(report: &Report) -> Vec<String> {
     lines
 }
 
-fn all_cpu_time_s(report: &Report) -> f64 {
-    report.victims.iter().map(|victim| victim.cpu_time_s).sum()
-}
-
-fn loss(loss: &LossReport) -> String {
-    let culprit = loss.culprit.as_deref().unwrap_or("unknown");
-    // Of what is printed as 0.00 there are no parts.
+fn loss(loss: &LossReport, has_clock: bool) -> String {
+    let culprit = loss.culprit.as_deref().map_or("(unknown)".to_owned(), |it| name(it, 19));
+    // Of what is printed as 0.000 there are no parts.
     let of_all = |part_s: f64| match loss.lost_s.value {
-        ..0.005 => String::new(),
+        ..0.0005 => String::new(),
         all_s => format!("{:.0} %", 100.0 * part_s / all_s),
     };
+    let clock = if has_clock { format!("{:.3}", loss.lost_s.value) } else { "-".to_owned() };
     format!(
-        "{:36}{:>13.2}{}{:>9}{:>7}{:>10.2}{:>13.2}",
-        shortened(&format!("{} to {culprit}", loss.victim), 35),
-        loss.lost_s.value,
-        loss.true_lost_s.map(|lost_s| format!("{lost_s:>8.2}")).unwrap_or_default(),
+        "{:20}{culprit:20}{clock:>9}{}{:>9}{:>6}{:>6}{:>10.3}{:>13.3}",
+        name(&loss.victim, 19),
+        loss.true_lost_s.map(|lost_s| format!("{lost_s:>8.3}")).unwrap_or_default(),
         of_all(loss.by_sibling_s),
         of_all(loss.by_hold_s),
+        of_all(loss.by_transition_s),
         loss.waited_s,
         loss.by_shared_core_s,
     )
 }
 
-/// At most so many characters.
-fn shortened(text: &str, most: usize) -> String {
+/// What each culprit cost others, in a sentence.
+fn answers(report: &Report) -> Vec<String> {
+    if !has_clock(report) {
+        return Vec::new();
+    }
+    let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();
+    for loss in &report.losses {
+        if let Some(culprit) = &loss.culprit
+            && *culprit != loss.victim
+        {
+            *by_culprit.entry(culprit).or_default() += loss.lost_s.value;
+        }
+    }
+    let least_s = SHOWN_MIN * all_cpu_time_s(report);
+    let mut by_culprit: Vec<(&str, f64)> =
+        by_culprit.into_iter().filter(|&(_, lost_s)| lost_s >= least_s).collect();
+    by_culprit.sort_by(|a, b| b.1.total_cmp(&a.1));
+    if by_culprit.is_empty() {
+        return vec![
+            String::new(),
+            "No program loses a thousandth of all CPU time to the clock of another.".to_owned(),
+        ];
+    }
+    let sentence = |(culprit, lost_s): (&str, f64)| {
+        let others_s: f64 = report
+            .victims
+            .iter()
+            .filter(|victim| victim.name != culprit)
+            .map(|victim| victim.cpu_time_s)
+            .sum();
+        let culprit = name(culprit, 40);
+        let share_pct = 100.0 * lost_s / others_s;
+        format!(
+            "{culprit} cost other programs {lost_s:.3} s by the clock: {share_pct:.1} % of their \
+             CPU time."
+        )
+    };
+    [String::new()].into_iter().chain(by_culprit.into_iter().take(3).map(sentence)).collect()
+}
+
+fn cost(report: &Report) -> Option<String> {
+    let change = report.longer_by_profiling_pct?;
+    let paused_pct = report.paused_pct?;
+    let chance = if change.low.is_finite() {
+        format!("95 %: {:+.1} to {:+.1}", change.low, change.high)
+    } else {
+        "of one run, so chance is not known".to_owned()
+    };
+    Some(format!(
+        "Profiling changed the time of the runs by {:+.1} % ({chance}), and paused each core for \
+         {paused_pct:.2} % of the time.",
+        change.value
+    ))
+}
+
+fn all_cpu_time_s(report: &Report) -> f64 {
+    report.victims.iter().map(|victim| victim.cpu_time_s).sum()
+}
+
+/// A name of at most so many characters.
+fn name(text: &str, most: usize) -> String {
+    if text.trim().is_empty() {
+        return "(no name)".to_owned();
+    }
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -3,11 +3,14 @@
 use anyhow::{Context, Result, bail};
 use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
-use profiler::{Method, Plan, Profile};
-use scenarios::{Case, MachineDefaults, Workload};
-use simulator::{Config, Outcome};
+use profiler::{Method, Plan, Profile, Truth};
+use scenarios::{Case, MachineDefaults};
+use simulator::Config;
 
-use super::{Args, Estimator, MethodName, Report, losses, refuse_settings, victims};
+use super::{
+    Args, EstimateReport, Estimator, MethodName, RATE, RUNS, Report, SCHEDULER, losses,
+    refuse_settings, victims,
+};
 use crate::compare::Work;
 use crate::parallel::in_order;
 use crate::terminal;
@@ -19,59 +22,13 @@ struct Run {
     without: Truth,
 }
 
-/// What a run lost, by application.
-#[derive(Default)]
-struct Truth {
-    simulated_ns: u64,
-    cpu_time_ns: Vec<u64>,
-    lost_ns: Vec<u64>,
-    /// By victim and culprit.
-    pairs_ns: Vec<u64>,
-}
-
-impl Truth {
-    fn of(workload: &Workload, outcome: &Outcome) -> Self {
-        let applications = workload.applications.len();
-        let mut truth = Self {
-            simulated_ns: outcome.simulated_ns,
-            cpu_time_ns: vec![0; applications],
-            lost_ns: vec![0; applications],
-            pairs_ns: vec![0; applications * applications],
-        };
-        for (thread, task) in workload.threads.iter().zip(&outcome.tasks) {
-            truth.cpu_time_ns[thread.application as usize] += task.cpu_time_ns;
-            truth.lost_ns[thread.application as usize] += task.lost_ns;
-        }
-        for loss in &outcome.losses {
-            let pair = loss.victim as usize * applications + loss.culprit as usize;
-            truth.pairs_ns[pair] = loss.lost_ns;
-        }
-        truth
-    }
-
-    fn add(&mut self, other: &Self) {
-        let add = |sum: &mut Vec<u64>, other: &[u64]| {
-            sum.resize(other.len(), 0);
-            sum.iter_mut().zip(other).for_each(|(sum, it)| *sum += it);
-        };
-        self.simulated_ns += other.simulated_ns;
-        add(&mut self.cpu_time_ns, &other.cpu_time_ns);
-        add(&mut self.lost_ns, &other.lost_ns);
-        add(&mut self.pairs_ns, &other.pairs_ns);
-    }
-
-    fn overhead_pct(&self, application: usize) -> f64 {
-        let time_ns = self.cpu_time_ns[application];
-        let left_ns = time_ns - self.lost_ns[application].min(time_ns);
-        if left_ns == 0 { 0.0 } else { 100.0 * (time_ns as f64 / left_ns as f64 - 1.0) }
-    }
-}
-
 /// Profiles all runs, and says what is true.
 pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     refuse_settings(args)?;
     let options = &args.run;
-    let scheduler = options.scheduler(&args.scheduler)?;
+    let scheduler_name = args.scheduler.as_deref().unwrap_or(SCHEDULER);
+    let run_count = args.runs.unwrap_or(RUNS);
+    let scheduler = options.scheduler(scheduler_name)?;
     let work = Work::read(Some(scenario), None, &args.classes.class, &options.set)?;
     let case = work.case(args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
@@ -79,20 +36,22 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(file))?;
     let Some(&sensors) = options.sensors.first() else { bail!("--sensors: name one set") };
     let limit_ns = args.limit.map_or(work.limit_ns(), |limit| limit.as_nanos() as u64);
-    let bar = terminal::progress(args.runs.into(), "profiling");
+    let bar = terminal::progress(run_count.into(), "profiling");
     let one = |&run: &u32| -> Result<Run> {
         let start = work.start();
         let config = options.config(scheduler.clone(), sensors, run.into(), start, limit_ns);
         let profiled = profile_run(args, &work, case, &cpu, run, &config)
-            .with_context(|| format!("{file}: {}, seed {}", args.scheduler, config.seed))?;
+            .with_context(|| format!("{file}: {scheduler_name}, seed {}", config.seed))?;
         bar.inc(1);
         Ok(profiled)
     };
-    let runs: Vec<u32> = (0..args.runs).collect();
+    let runs: Vec<u32> = (0..run_count).collect();
     let mut runs = in_order(&runs, one)?.into_iter();
     bar.finish_and_clear();
     let Some(Run { mut profile, mut with, mut without }) = runs.next() else { bail!("no run") };
+    let mut changes_pct = vec![longer_pct(&with, &without)];
     for run in runs {
+        changes_pct.push(longer_pct(&run.with, &run.without));
         profile.merge(run.profile);
         with.add(&run.with);
         without.add(&run.without);
@@ -100,30 +59,41 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     let matrix = if args.no_pauses {
         Matrix::of_slices(&profile, options.seed)
     } else {
-        Matrix::of_samples(&profile, args.method.into(), options.seed)
+        Matrix::of_samples(&profile, args.method.unwrap_or(MethodName::Ours).into(), options.seed)
     };
-    let simulation = &options.set.simulation;
-    let groups = profile.groups.len();
-    let lost_ns = |victim: usize, culprit: usize| with.pairs_ns[victim * groups + culprit];
-    let overheads = |group: usize| (with.overhead_pct(group), without.overhead_pct(group));
-    let cpus = work.workload(case, 0, &options.set.overrides(), &(&cpu).into(), false)?.machine;
+    let smt_share = options.set.simulation.smt_share;
+    let machine = work.workload(case, 0, &options.set.overrides(), &(&cpu).into(), false)?.machine;
+    let cores_ns = u64::from(machine.packages * machine.cores_per_package) * with.simulated_ns;
+    let paused_pct = 100.0 * profile.tally.paused_ns as f64 / cores_ns.max(1) as f64;
     Ok(Report {
         schema: 1,
         work: work.name_of(case),
         cpu: cpu_name,
-        scheduler: Some(args.scheduler.clone()),
+        scheduler: Some(scheduler_name.to_owned()),
         seed: options.seed,
-        runs: Some(args.runs),
-        cpus: cpus.cpus(),
+        runs: Some(run_count),
+        cpus: machine.cpus(),
         length_s: with.simulated_ns as f64 / 1e9,
         unprofiled_s: Some(without.simulated_ns as f64 / 1e9),
         estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
-        rate_per_s: (!args.no_pauses).then_some(args.rate),
         samples: (!args.no_pauses).then_some(profile.tally),
-        longer_by_profiling_pct: Some(longer_pct(&with, &without)),
-        victims: victims(&profile, &matrix, Some(&overheads)),
-        losses: losses(&profile, &matrix, simulation.smt_share, Some(&lost_ns)),
+        knows_siblings: true,
+        paused_pct: (!args.no_pauses).then_some(paused_pct),
+        longer_by_profiling_pct: (!args.no_pauses).then(|| mean(&changes_pct)),
+        victims: victims(&profile, &matrix, Some([&with, &without])),
+        losses: losses(&profile, &matrix, smt_share, Some(&with)),
     })
+}
+
+/// The mean, with its 95 % interval over runs.
+fn mean(values: &[f64]) -> EstimateReport {
+    let count = values.len() as f64;
+    let value = values.iter().sum::<f64>() / count;
+    let squares = values.iter().map(|it| (it - value).powi(2)).sum::<f64>();
+    // Of one run nothing is known of chance.
+    let half = 1.96 * (squares / (count - 1.0) / count).sqrt();
+    let half = if half.is_finite() { half } else { f64::INFINITY };
+    EstimateReport { value, low: value - half, high: value + half }
 }
 
 fn longer_pct(with: &Truth, without: &Truth) -> f64 {
@@ -150,14 +120,14 @@ fn profile_run(
 
 impl Args {
     fn plan(&self, cpu: &CpuModel, seed: u64) -> Plan {
-        let plan = match self.method {
+        let plan = match self.method.unwrap_or(MethodName::Ours) {
             MethodName::Ours => Plan::ours(cpu, seed),
             MethodName::Published => Plan::published(cpu, seed),
         };
         Plan {
             splits_causes: self.split_causes,
             ends_early: self.end_early,
-            ..plan.with_rate(self.rate)
+            ..plan.with_rate(self.rate.unwrap_or(RATE))
         }
     }
 }

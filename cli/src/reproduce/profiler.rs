@@ -34,7 +34,7 @@ pub fn values(seed: u64, runs: Option<u32>) -> Result<BTreeMap<&'static str, f64
     let mut costs = Vec::new();
     for program in parsec.foreground_names() {
         let of = [PARSEC, "--program", program, "--background", "sse4"];
-        costs.push(profile(&of)?.longer_by_profiling_pct.unwrap_or(f64::NAN));
+        costs.push(profile(&of)?.longer_by_profiling_pct.map_or(f64::NAN, |it| it.value));
     }
     values.insert("cost-mean", mean(&costs));
     values.insert("cost-max", costs.iter().copied().fold(f64::MIN, f64::max));

@@ -1,7 +1,7 @@
 """Prints the tables of docs/measurements/profiler.md from the CSV files beside this script.
 
     cargo run --release -p profiler --example accuracy published > published.csv
-    cargo run --release -p profiler --example accuracy held-out v0.1.0 50 > held-out.csv
+    cargo run --release -p profiler --example accuracy held-out v0.1.0-profiler 50 > held-out.csv
     python3 tables.py
 """
 
@@ -72,16 +72,17 @@ def programs(of_work):
 
 
 def cost(name, of_work=None):
-    """Change of the time of the runs by the pauses of the published estimator and of ours."""
-    longer = defaultdict(lambda: defaultdict(list))
+    """Change of the time of the runs by pauses: of all, and of the worst program and background."""
+    longer = defaultdict(dict)
     for row in rows(name):
         if of_work is None or row["work"] == of_work:
-            longer[row["estimator"]][row["program"], row["work"]].append(row["longer_pct"])
-    print("| Estimator | Mean | Worst program |")
+            case = row["work"], row["program"], row["background"]
+            longer[row["estimator"]][case] = row["longer_pct"]
+    print("| Estimator | Mean | Worst |")
     print("|---|---|---|")
     for estimator in ["pauses", "published"]:
-        of_program = [mean(values) for values in longer[estimator].values()]
-        print(f"| {estimator} | {mean(of_program):+.2f} % | {max(of_program):+.2f} % |")
+        values = longer[estimator].values()
+        print(f"| {estimator} | {mean(values):+.2f} % | {max(values):+.2f} % |")
 
 
 def main():

@@ -37,8 +37,11 @@ fn a_victim_beside_a_culprit_loses_what_it_loses() {
         let lost = entry(&profile, &ours, "victim", "culprit");
         let by_sibling = lost.by_cause_ns[Cause::Sibling as usize];
         assert!(by_sibling > 0.9 * ours.victims[0].lost_ns.value, "{lost:?}");
-        let counted = Matrix::of_slices(&profile, 1);
-        assert_near(counted.victims[0].overhead_pct.value, truth, 0.3);
+        if class.is_heavy() {
+            // Instructions that retired name the culprit.
+            let counted = Matrix::of_slices(&profile, 1);
+            assert_near(counted.victims[0].overhead_pct.value, truth, 0.3);
+        }
     }
 }
 
@@ -151,4 +154,45 @@ fn profiles_of_machines_merge_by_the_names_of_groups() {
     both.merge(of(&other, 3));
     assert_eq!(both.groups, ["victim", "culprit", "third"]);
     assert_near(lost(&both) / (lost(&first) + lost(&second)), 1.0, 0.01);
+}
+
+/// A thread that never leaves its CPU is accounted when the run ends.
+#[test]
+fn tasks_without_a_switch_have_their_cpu_time() {
+    let workload = pair(Class::Avx512Heavy, 1000);
+    let (profile, outcome) = profile(&workload, plan());
+    let matrix = matrix(&profile);
+    for (victim, task) in matrix.victims.iter().zip(&outcome.tasks) {
+        assert_eq!(victim.cpu_time_ns, task.cpu_time_ns);
+    }
+}
+
+/// Tasks that are always together cannot be told apart: neither is taken for a victim.
+#[test]
+fn counters_alone_do_not_guess_between_tasks_that_are_always_together() {
+    let workload = pair(Class::Avx512Light, 1000);
+    let (profile, _) = profile(&workload, plan());
+    let matrix = Matrix::of_slices(&profile, 1);
+    let basis = matrix.victims.iter().map(|victim| victim.basis);
+    assert!(basis.eq([Basis::AtLeast, Basis::AtLeast]), "{:?}", matrix.victims);
+    // Of runs of a second.
+    let lost_ns = matrix.entries.iter().map(|entry| entry.lost_ns.value);
+    assert!(lost_ns.fold(0.0, f64::max) < 100_000.0, "{:?}", matrix.entries);
+}
+
+/// Rises of Granite Rapids halt the core for a moment, and throttle nothing.
+#[test]
+fn demands_show_on_cpus_without_throttles_too() {
+    let table = cpu_model::CpuTable::by_name("granite-rapids").unwrap();
+    let cpu = table.model(cpu_model::TurboMode::On).unwrap();
+    let workload = pair(Class::Avx512Heavy, 1000);
+    let plan = Plan::ours(&cpu, 1).with_rate(100.0);
+    let config = crate::build::config();
+    let (profile, outcome) =
+        profiler::simulated::profile(&cpu, &workload, &config, Some(plan)).unwrap();
+    let matrix = matrix(&profile);
+    for group in 0..2 {
+        let truth = truth_pct(&workload, &outcome, group);
+        assert_near(matrix.victims[group as usize].overhead_pct.value, truth, 0.3);
+    }
 }

@@ -1,7 +1,7 @@
 //! Frequencies and losses of single samples (D 4.2.1, 4.3).
 
 use cpu_model::LEVELS_MAX;
-use profiler::{Method, Moment, Sample, overhead};
+use profiler::{Method, Moment, Sample};
 
 use crate::build::skylake;
 
@@ -13,13 +13,12 @@ fn sample(mhz: u64, level: usize, level_alone: u8) -> Sample {
         time_ns: 0,
         cpu: 0,
         task: 0,
-        beside: Vec::new(),
         cycles: 100 * mhz,
         ref_cycles: 100 * 2100,
         level_cycles,
         stall_cycles: 0,
         level_alone,
-        demands_at_once: level_alone > 0,
+        demands_immediately: level_alone > 0,
         level_beside: None,
         alone_cycles: 100,
         alone_stall_cycles: 0,
@@ -67,30 +66,10 @@ fn stalls_do_not_scale_with_the_frequency() {
     assert_near(moment(&alone).faster, 2.8 / 1.9, "not stalled before");
 }
 
-/// Step 5: what the sibling demands is not lost to the hold.
-#[test]
-fn level_with_the_sibling_splits_the_loss() {
-    for (level_beside, beside) in [(2, 1.0), (1, 2.4 / 1.9), (0, 2.8 / 1.9)] {
-        let split = Sample { level_beside: Some(level_beside), ..sample(1900, 2, 0) };
-        let moment = moment(&split);
-        assert_near(moment.faster, 2.8 / 1.9, "alone");
-        assert_near(moment.faster_beside.unwrap(), beside, "beside");
-    }
-}
-
-/// Eq. D 4.2: samples count by their actual frequency.
-#[test]
-fn overhead_weighs_samples_by_their_frequency() {
-    let moments = [moment(&sample(1900, 2, 0)), moment(&sample(2800, 0, 0))];
-    assert_near(overhead(&moments), (2.8 + 2.8) / (1.9 + 2.8) - 1.0, "overhead");
-    assert_eq!(overhead(&[]), 0.0);
-    assert_eq!(overhead(&moments[1..]), 0.0);
-}
-
 #[test]
 fn counters_without_a_cycle_lose_nothing() {
     let empty =
         Sample { cycles: 0, ref_cycles: 0, level_cycles: [0; LEVELS_MAX], ..sample(1, 0, 0) };
     let moment = moment(&empty);
-    assert_eq!((moment.lost(), overhead(&[moment])), (0.0, 0.0));
+    assert_eq!(moment.lost(), 0.0);
 }

@@ -29,6 +29,15 @@ impl<S: Scheduler> Engine<'_, S> {
         self.refused.take().map_or(Ok(()), Err)
     }
 
+    /// Books the slice that the end of the run cuts off, and shows it to the operator.
+    pub(super) fn cut_slice(&mut self, cpu: usize) {
+        self.world.close(cpu);
+        if let Some(task) = self.world.cpus[cpu].running {
+            let slice = std::mem::take(&mut self.world.tasks[task].slice);
+            self.show_slice(cpu, task, &slice);
+        }
+    }
+
     /// Shows the operator that a CPU goes over to another task, or to none.
     pub(super) fn show_switch(&mut self, cpu: usize, next: Option<usize>) {
         if let Some(operator) = &mut self.operator {
@@ -82,7 +91,7 @@ impl<S: Scheduler> Operated for Engine<'_, S> {
             task: place.running.map(|task| task as u32),
             switches: place.switches,
             counts: counted.counts(self.world.model.turbo.ref_khz),
-            throttled_cycles: counted.throttled_cycles_e6 / E6,
+            throttled_cycles: (counted.throttled_cycles_e6 / u128::from(E6)) as u64,
         }
     }
 

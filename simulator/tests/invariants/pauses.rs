@@ -88,10 +88,7 @@ fn books_agree_where_cpus_are_paused() {
         }
         outcome::check_paused(&case, &first)?;
         for (task, (outcome, shown_ns)) in first.tasks.iter().zip(chance.shown_ns).enumerate() {
-            // The last slice of a task that runs at the end is not over.
-            if shown_ns > outcome.cpu_time_ns
-                || outcome.completion_ns.is_some() && shown_ns != outcome.cpu_time_ns
-            {
+            if shown_ns != outcome.cpu_time_ns {
                 return Err(format!(
                     "task {task} had {} ns, shown {shown_ns}",
                     outcome.cpu_time_ns
