@@ -7,9 +7,10 @@ use clap::{Arg, CommandFactory};
 use super::Known;
 
 const INTRODUCTION: &str = "\
-Settings of experiments, for compare, mixes, profile and simulate: --set KEY=VALUE, as
-often as needed. Of several values for one key the last holds. Any other key is
-a parameter of the scenario, of those in its section `parameters`.
+Settings of experiments, for compare, mixes, profile and simulate:
+--set KEY=VALUE, as often as needed. Of several values for one key the last
+holds. Any other key is a parameter of the scenario, of those in its section
+`parameters`.
 ";
 /// Columns of the list.
 const WIDTH: usize = 80;
