@@ -46,6 +46,7 @@ pub use page::{
 pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};
 pub use specialization::Specialization;
+pub use statistics::ci95_half_width;
 pub use summary::history_summary;
 pub use table::table;
 pub use text_table::fit;

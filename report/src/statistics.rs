@@ -16,7 +16,8 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 }
 
 /// Half the width of the 95 % confidence interval of the mean; `None` below two values.
-pub(crate) fn ci95_half_width(values: &[f64]) -> Option<f64> {
+#[must_use]
+pub fn ci95_half_width(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|&n| n > 0)?;
     let centre = mean(values);
     let squares: f64 = values.iter().map(|value| (value - centre) * (value - centre)).sum();
