@@ -297,7 +297,7 @@ fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Ve
     matrix.victims.iter().map(of).collect()
 }
 
-/// The pairs, those included that only the truth knows.
+/// The pairs that the matrix has, those with the greatest loss of clock first.
 fn losses(
     profile: &Profile,
     matrix: &Matrix,

@@ -196,7 +196,7 @@ impl Sums {
             if is_published {
                 return group.published_ns(times.cpu_time_ns as f64);
             }
-            let at_ns = times_ns(&group.seen, &times.at_level_ns, &group.demanded);
+            let at_ns = times_ns(&group.seen, &times.at_level_ns, &group.demanded());
             let mut lost_ns = group.lost_ns(&at_ns);
             add_transitions(&mut lost_ns, times.transition_ns, &at_ns);
             lost_ns
@@ -233,8 +233,6 @@ type Losses = [[[f64; 3]; LEVELS_MAX]; LEVELS_MAX];
 struct GroupSums {
     /// By level in force and level demanded.
     seen: Table,
-    demanded: [f64; LEVELS_MAX],
-    at_level: [f64; LEVELS_MAX],
     /// By culprit.
     losses: BTreeMap<usize, Losses>,
     /// By culprit and cause: of the levels that items were seen to demand.
@@ -244,8 +242,6 @@ struct GroupSums {
 impl GroupSums {
     fn add(&mut self, item: &Item, unknown: usize) {
         self.seen[item.level][item.own] += item.weight;
-        self.demanded[item.own] += item.weight;
-        self.at_level[item.level] += item.weight;
         for (own, loss) in item.losses.iter().enumerate() {
             for part in &loss.parts {
                 let culprit = part.culprit.unwrap_or(unknown);
@@ -259,13 +255,19 @@ impl GroupSums {
         }
     }
 
+    /// By level demanded.
+    fn demanded(&self) -> [f64; LEVELS_MAX] {
+        std::array::from_fn(|own| self.seen.iter().map(|row| row[own]).sum())
+    }
+
     /// By culprit and cause, for those times by level in force and level demanded.
     fn lost_ns(&self, at_ns: &Table) -> BTreeMap<usize, [f64; 3]> {
         let of_culprit = |losses: &Losses| {
             let mut lost_ns = [0.0; 3];
-            for level in (0..LEVELS_MAX).filter(|&level| self.at_level[level] > 0.0) {
-                for own in 0..level {
-                    let time_ns = at_ns[level][own] / self.at_level[level];
+            for level in 0..LEVELS_MAX {
+                let weight: f64 = self.seen[level].iter().sum();
+                for own in (0..level).filter(|_| weight > 0.0) {
+                    let time_ns = at_ns[level][own] / weight;
                     for (sum_ns, loss) in lost_ns.iter_mut().zip(losses[level][own]) {
                         *sum_ns += time_ns * loss;
                     }
@@ -279,7 +281,7 @@ impl GroupSums {
     /// The same as published (Eq. D 4.2): samples alone, which their weights turn into shares of
     /// the CPU time.
     fn published_ns(&self, cpu_time_ns: f64) -> BTreeMap<usize, [f64; 3]> {
-        let weight: f64 = self.at_level.iter().sum();
+        let weight: f64 = self.seen.iter().flatten().sum();
         let scale = if weight > 0.0 { cpu_time_ns / weight } else { 0.0 };
         let scaled = |by_cause: &[f64; 3]| by_cause.map(|lost| lost * scale);
         self.as_seen.iter().map(|(&culprit, by_cause)| (culprit, scaled(by_cause))).collect()

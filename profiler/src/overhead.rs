@@ -59,21 +59,17 @@ impl Moment {
             level_cycles: sample.level_cycles,
             ..policy::Slice::default()
         };
-        let ideal_at = |own_level: u8| policy::time_lost(turbo, &counts, own_level);
-        let alone = ideal_at(own_level);
+        let lost = policy::time_lost(turbo, &counts, own_level);
         let (stalled, cycles) = match method {
             Method::Ours => (sample.stall_cycles, sample.cycles),
             Method::Published => (sample.alone_stall_cycles, sample.alone_cycles),
         };
         let stall_q30 = policy::share_q30(stalled, cycles) as u32;
-        let faster = |ideal_hz: u64| {
-            policy::stall_perf_q30(stall_q30, alone.actual_hz, ideal_hz) as f64
-                / f64::from(policy::ONE)
-        };
+        let faster_q30 = policy::stall_perf_q30(stall_q30, lost.actual_hz, lost.ideal_hz);
         Self {
-            actual_hz: alone.actual_hz,
-            ideal_hz: alone.ideal_hz,
-            faster: faster(alone.ideal_hz),
+            actual_hz: lost.actual_hz,
+            ideal_hz: lost.ideal_hz,
+            faster: faster_q30 as f64 / f64::from(policy::ONE),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use cpu_model::CpuModel;
 
+use crate::profile::hold_ns;
+
 /// When samples are taken, and how long their steps last.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -47,12 +49,11 @@ impl Plan {
     /// The published plan for a CPU (D 4.2.1), with pauses that wait for the level.
     #[must_use]
     pub fn published(cpu: &CpuModel, seed: u64) -> Self {
-        let hold_ns = cpu.license.hold_ns.iter().copied().max().unwrap_or(0);
         Self {
             interval_ns: Self::INTERVAL_NS,
             before_ns: Self::PROBE_NS,
             probe_ns: Self::PROBE_NS,
-            pause_ns: (hold_ns + Self::MARGIN_NS).min(Self::PAUSE_MAX_NS),
+            pause_ns: (hold_ns(cpu) + Self::MARGIN_NS).min(Self::PAUSE_MAX_NS),
             look_ns: 50_000,
             pause_max_ns: Self::PAUSE_MAX_NS,
             immediate_ns: Self::IMMEDIATE_NS,
@@ -69,7 +70,8 @@ impl Plan {
         Self { before_ns: Self::WINDOW_NS, ..Self::published(cpu, seed) }
     }
 
-    /// The same with so many samples a second on average; their times stay as random.
+    /// This plan with another mean rate of samples; intervals are uniform between half and one and
+    /// a half times the mean.
     #[must_use]
     pub fn with_rate(mut self, samples_a_second: f64) -> Self {
         let mean_ns = (1e9 / samples_a_second.max(1e-3)) as u64;

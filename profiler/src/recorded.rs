@@ -13,8 +13,8 @@ use crate::sample::Tally;
 
 /// The upper halves of 512-bit registers, in XSTATE_BV (SDM, volume 1, section 13.1).
 const ZMM_HI256: u64 = 1 << 6;
-/// So many switch-outs with 512-bit registers in use show that an application has 512-bit code; a
-/// single one can be a library's start-up code.
+/// An application has 512-bit code if its tasks left a CPU with 512-bit registers in use at least
+/// this often; one time can be the start-up code of a library.
 const MARKS_MIN: u64 = 2;
 const FULL_RATE_PERMILLE: u32 = 1000;
 

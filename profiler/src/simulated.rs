@@ -12,8 +12,8 @@ use crate::profile::{Demand, Profile, Slice};
 use crate::sample::Tally;
 use crate::sampler::Sampler;
 
-/// Profiles a run of a workload, told by application; without a plan no core is paused. Yields the
-/// truth beside it.
+/// Profiles a run of a workload by application; without a plan no core is paused. Returns the
+/// outcome of the run too, which has the true losses.
 ///
 /// # Errors
 /// When the simulator refuses the run.
@@ -29,8 +29,10 @@ pub fn profile(
     let cores: Vec<Vec<u32>> =
         (0..machine.packages * machine.cores_per_package).map(core).collect();
     let faults = &config.sensor_faults;
+    let believed =
+        CpuModel { turbo: simulator::believed_turbo(&cpu.turbo, *faults), ..cpu.clone() };
     let mut profiler = Profiler {
-        collector: Collector::new(&believed(cpu, faults.table_error_permille), &cores, config.seed),
+        collector: Collector::new(&believed, &cores, config.seed),
         noise: Noise {
             permille: u64::from(faults.counter_noise_permille.min(1000)),
             random: SplitMix64::new(config.seed),
@@ -44,18 +46,6 @@ pub fn profile(
     let groups = workload.applications.iter().map(|it| it.name.clone()).collect();
     let group_of = workload.threads.iter().map(|thread| thread.application).collect();
     Ok((collector.finish(tally, groups, group_of), outcome))
-}
-
-/// The CPU as a table describes it whose frequencies above level 0 are off by so much.
-fn believed(cpu: &CpuModel, error_permille: i32) -> CpuModel {
-    let mut cpu = cpu.clone();
-    for row in &mut cpu.turbo.khz {
-        for level in 1..row.len() {
-            let khz = i64::from(row[level]) * i64::from(1000 + error_permille) / 1000;
-            row[level] = khz.clamp(1, i64::from(row[0].max(1))) as u32;
-        }
-    }
-    cpu
 }
 
 /// Counters that are off by up to so much, evenly spread.
@@ -133,7 +123,7 @@ struct Simulated<'a> {
 
 impl Machine for Simulated<'_> {
     fn read(&mut self, cpu: u32) -> Reading {
-        let exact = exact(&self.machine.read(cpu));
+        let exact = Reading::from(self.machine.read(cpu));
         let (before, shown) = &mut self.read[cpu as usize];
         let counts = add(&shown.counts, &self.noise.counts(&exact.since(before)));
         *before = exact;
@@ -150,9 +140,11 @@ impl Machine for Simulated<'_> {
     }
 }
 
-fn exact(reading: &simulator::Reading) -> Reading {
-    let simulator::Reading { task, switches, counts, throttled_cycles } = *reading;
-    Reading { task, switches, counts, throttled_cycles }
+impl From<simulator::Reading> for Reading {
+    fn from(reading: simulator::Reading) -> Self {
+        let simulator::Reading { task, switches, counts, throttled_cycles } = reading;
+        Self { task, switches, counts, throttled_cycles }
+    }
 }
 
 fn add(sum: &policy::Slice, more: &policy::Slice) -> policy::Slice {

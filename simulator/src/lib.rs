@@ -40,6 +40,7 @@ pub use outcome::{
     Loss, Outcome, PolicyEvent, PolicyRecord, Renewal, SpecializationCounts, TaskOutcome, WarmUp,
 };
 pub use scx_source::ScxSource;
+pub use sensors::believed as believed_turbo;
 
 use cpu_model::CpuModel;
 use scenarios::Workload;

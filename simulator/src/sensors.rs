@@ -456,7 +456,8 @@ fn level_of_width(model: &CpuModel) -> [u8; 3] {
 }
 
 /// The policy's copy of the CPU's table, with the configured error.
-pub(crate) fn believed(turbo: &Turbo, faults: SensorFaults) -> Turbo {
+#[must_use]
+pub fn believed(turbo: &Turbo, faults: SensorFaults) -> Turbo {
     let permille = 1000_u32.saturating_add_signed(faults.table_error_permille);
     let mut believed = turbo.clone();
     for row in &mut believed.khz {

@@ -265,7 +265,7 @@ fn all_cpu_time_s(report: &Report) -> f64 {
     report.victims.iter().map(|victim| victim.cpu_time_s).sum()
 }
 
-/// A name of at most so many characters.
+/// The name, cut to `most` characters; a placeholder for an empty name.
 fn name(text: &str, most: usize) -> String {
     if text.trim().is_empty() {
         return "(no name)".to_owned();

@@ -28,9 +28,7 @@ struct Pausing<'a> {
 
 impl Machine for Pausing<'_> {
     fn read(&mut self, cpu: u32) -> Reading {
-        let simulator::Reading { task, switches, counts, throttled_cycles } =
-            self.machine.read(cpu);
-        Reading { task, switches, counts, throttled_cycles }
+        self.machine.read(cpu).into()
     }
 
     fn pause(&mut self, cpu: u32) {
