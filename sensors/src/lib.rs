@@ -7,6 +7,7 @@
 pub mod doctor;
 pub mod facts;
 pub mod recorder;
+pub mod sums;
 pub mod topology;
 
 mod remedies;
