@@ -187,6 +187,7 @@ mod tests {
             cpu: None,
             facts: std::collections::BTreeMap::new(),
             tasks: Vec::new(),
+            stacks: Vec::new(),
         };
         let record = |(time_ns, event)| Record { time_ns, event };
         History { header, records: records.into_iter().map(record).collect() }

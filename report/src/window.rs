@@ -208,6 +208,7 @@ mod tests {
             cpu: None,
             facts: BTreeMap::new(),
             tasks: Vec::new(),
+            stacks: Vec::new(),
         };
         History { header, records }
     }

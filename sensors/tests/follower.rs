@@ -57,6 +57,7 @@ fn header() -> Header {
         cpu: None,
         facts: BTreeMap::new(),
         tasks: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

@@ -30,6 +30,7 @@ impl Recorder {
             app: workload.applications[thread.application as usize].name.clone(),
             nice: thread.nice,
             kernel: false,
+            control_group: None,
         });
         Self {
             header: Header {
@@ -43,6 +44,7 @@ impl Recorder {
                 cpu: None,
                 facts: BTreeMap::new(),
                 tasks: tasks.collect(),
+                stacks: Vec::new(),
             },
             records: Vec::new(),
             cores: vec![(rest, 0); (machine.packages * machine.cores_per_package) as usize],

@@ -14,9 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::name::clean_up_to;
 use crate::{Header, History, Problem, Record, Sink, TaskInfo};
 
-/// Version of the format that is written; 2 added the record `decision` to 1, and 4 `exec`,
-/// `send`, `unsent` and `receive`.
-pub const SCHEMA: u32 = 4;
+/// Version of the format that is written; 2 added the record `decision` to 1, 4 `exec`, `send`,
+/// `unsent` and `receive`, and 5 `stack`, the lines of stacks, and control groups.
+pub const SCHEMA: u32 = 5;
 /// Longest line that is read; names are at most [`crate::COMM_MAX`] bytes long.
 const LINE_MAX: usize = 64 * 1024;
 /// Fast enough to keep up with the importer; our choice.
@@ -25,6 +25,14 @@ const COMPRESSION_LEVEL: i32 = 1;
 pub const RECORDS_MAX: u64 = 1 << 25;
 /// Most tasks of a history; our choice.
 pub const TASKS_MAX: u64 = 1 << 18;
+/// Most stacks of a history; our choice.
+pub const STACKS_MAX: usize = 1 << 14;
+/// Most functions of a stack: the kernel walks no further (`kernel.perf_event_max_stack`, 127).
+pub const FRAMES_MAX: usize = 127;
+/// Longest path of a control group, in bytes (`PATH_MAX`, include/uapi/linux/limits.h).
+const PATH_MAX: usize = 4096;
+/// Longest name of a function, in bytes: the line of a whole stack stays below [`LINE_MAX`].
+pub const FUNCTION_MAX: usize = 200;
 /// A history unpacks to at most so many times its size. Times differ from line to line, so that
 /// real ones stay below 40; a file that was made to fill the memory is above 1000.
 const RATIO_MAX: u64 = 256;
@@ -118,6 +126,12 @@ struct TaskLine {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
+struct StackLine {
+    stack: Vec<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct EndLine {
     end: Header,
     records: u64,
@@ -180,7 +194,12 @@ impl<W: Write> Sink for HistoryWriter<W> {
         for task in &header.tasks {
             self.line(&TaskLine { task: task.clone() })?;
         }
-        let end = Header { schema: SCHEMA, tasks: Vec::new(), ..header.clone() };
+        refuse_too_many(header.stacks.len() as u64, STACKS_MAX as u64, "stacks")?;
+        for stack in &header.stacks {
+            self.line(&StackLine { stack: stack.clone() })?;
+        }
+        let (tasks, stacks) = (Vec::new(), Vec::new());
+        let end = Header { schema: SCHEMA, tasks, stacks, ..header.clone() };
         self.line(&EndLine { end, records: self.records })
     }
 }
@@ -321,6 +340,7 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
     let mut text = Vec::new();
     let mut records: Vec<Record> = Vec::new();
     let mut tasks: Vec<TaskInfo> = Vec::new();
+    let mut stacks: Vec<Vec<String>> = Vec::new();
     while lines.next(&mut text)? {
         let line = lines.line;
         if text.starts_with(b"{\"t\":") && tasks.is_empty() {
@@ -336,7 +356,17 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
             // The writer of the file may not have cleaned names.
             task.comm = crate::clean(task.comm.as_bytes());
             task.app = crate::clean(task.app.as_bytes());
+            task.control_group =
+                task.control_group.map(|path| clean_up_to(path.as_bytes(), PATH_MAX));
             tasks.push(task);
+        } else if text.starts_with(b"{\"stack\":") {
+            if stacks.len() == STACKS_MAX {
+                let most = STACKS_MAX as u64;
+                return Err(ReadError::TooMany { line, most, what: "stacks" });
+            }
+            let StackLine { stack } = parse(&text, line, "a stack")?;
+            let names = stack.iter().take(FRAMES_MAX);
+            stacks.push(names.map(|name| clean_up_to(name.as_bytes(), FUNCTION_MAX)).collect());
         } else if text.starts_with(b"{\"end\":") {
             let EndLine { end, records: count } = parse(&text, line, "the end")?;
             if count != records.len() as u64 {
@@ -347,10 +377,10 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
                 let message = "expected nothing after the end".to_owned();
                 return Err(ReadError::Line { line: line + 1, message });
             }
-            let header = Header { schema: SCHEMA, tasks, ..end };
+            let header = Header { schema: SCHEMA, tasks, stacks, ..end };
             return Ok(History { header, records });
         } else {
-            let message = "expected a record, a task or the end".to_owned();
+            let message = "expected a record, a task, a stack or the end".to_owned();
             return Err(ReadError::Line { line, message });
         }
     }

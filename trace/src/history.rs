@@ -43,6 +43,10 @@ pub struct Header {
     pub facts: std::collections::BTreeMap<String, String>,
     /// Every task that appears, by ascending id.
     pub tasks: Vec<TaskInfo>,
+    /// Call stacks that [`Event::Stack`] names, each from the outermost function to the innermost.
+    /// Since schema 5.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stacks: Vec<Vec<String>>,
 }
 
 /// Fact of a recording that shows interrupts, so that the waker of every wake-up is known.
@@ -83,6 +87,10 @@ pub struct TaskInfo {
     /// Whether the task is a kernel thread.
     #[serde(default)]
     pub kernel: bool,
+    /// Path of its control group of version 2 below the root, such as `/system.slice/nginx.service`,
+    /// if known. Since schema 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control_group: Option<String>,
 }
 
 /// Why a task left its CPU.
@@ -221,6 +229,14 @@ pub enum Event {
         task: u32,
         /// XSTATE_BV bits in use.
         xfeatures: u64,
+    },
+    /// The user stack of a task that left its CPU with 512-bit registers or tiles in use. Since
+    /// schema 5.
+    Stack {
+        /// The task.
+        task: u32,
+        /// Index into [`Header::stacks`].
+        stack: u32,
     },
     /// The policy gave a task back time that it had lost in the slice that ends now, and billed
     /// it or not. Of the simulator and of the kernel scheduler, since schema 2.

@@ -146,6 +146,7 @@ impl<'h> Sum<'h> {
             | Event::Send { .. }
             | Event::Unsent { .. }
             | Event::Receive { .. }
+            | Event::Stack { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }

@@ -23,11 +23,13 @@ mod validate;
 mod wakers;
 
 pub use annotate::{Annotation, annotate};
-pub use file::{HistoryWriter, RECORDS_MAX, ReadError, SCHEMA, TASKS_MAX};
+pub use file::{
+    FRAMES_MAX, FUNCTION_MAX, HistoryWriter, RECORDS_MAX, ReadError, SCHEMA, STACKS_MAX, TASKS_MAX,
+};
 pub use glob::Glob;
 pub use history::{Event, Header, History, Record, Source, SwitchState, TaskInfo};
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
-pub use name::{COMM_MAX, clean};
+pub use name::{COMM_MAX, clean, clean_up_to};
 pub use scrub::scrub;
 pub use sink::{Collector, Counter, Sink};
 pub use validate::{CPUS_MAX, Problem, validate};

@@ -13,7 +13,8 @@ pub fn clean(raw: &[u8]) -> String {
 }
 
 /// [`clean`] for text of at most that many bytes.
-pub(crate) fn clean_up_to(raw: &[u8], most: usize) -> String {
+#[must_use]
+pub fn clean_up_to(raw: &[u8], most: usize) -> String {
     let mut name = String::with_capacity(raw.len().min(most));
     for character in String::from_utf8_lossy(raw).chars() {
         let shown = if is_hidden(character) { REPLACEMENT } else { character };

@@ -1,9 +1,9 @@
-//! Removes names, processes and the kernel's version from a history.
+//! Removes names, control groups, stacks and the kernel's version from a history.
 
 use std::collections::HashMap;
 
-use crate::History;
 use crate::glob::Glob;
+use crate::{Event, History};
 
 /// Facts that say how good a recording is and how its scheduler works, and nothing about whose
 /// machine it is.
@@ -36,6 +36,9 @@ pub fn scrub(history: &mut History, keep: &[Glob]) {
     for task in &mut history.header.tasks {
         rename(&mut task.comm);
         rename(&mut task.app);
+        task.control_group = None;
     }
+    history.header.stacks.clear();
+    history.records.retain(|record| !matches!(record.event, Event::Stack { .. }));
     history.header.facts.retain(|name, _| FACTS_KEPT.contains(&name.as_str()));
 }

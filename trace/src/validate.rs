@@ -63,6 +63,14 @@ pub enum Problem {
         /// The task.
         task: u32,
     },
+    /// A stack that is not listed.
+    #[error("record {record}: stack {stack} is not listed")]
+    UnknownStack {
+        /// The record.
+        record: usize,
+        /// The stack.
+        stack: u32,
+    },
     /// The task that left was not the one that ran.
     #[error("record {record}: task {prev} leaves CPU {cpu}, where task {running} runs")]
     NotRunning {
@@ -122,6 +130,7 @@ struct Check {
     last_ns: u64,
     running: Vec<u32>,
     tasks: HashMap<u32, Task>,
+    stacks: usize,
 }
 
 #[derive(Default)]
@@ -161,7 +170,8 @@ impl Check {
             tasks.insert(task.tid, Task::default());
         }
         let running = vec![0; header.cpus.min(CPUS_MAX) as usize];
-        Self { problems, last_ns: header.start_ns, running, tasks }
+        let stacks = header.stacks.len();
+        Self { problems, last_ns: header.start_ns, running, tasks, stacks }
     }
 
     fn event(&mut self, record: usize, event: &Event) {
@@ -191,6 +201,12 @@ impl Check {
                 self.task(record, victim);
                 self.task(record, culprit);
                 self.cpu(record, cpu);
+            }
+            Event::Stack { task, stack } => {
+                self.task(record, task);
+                if stack as usize >= self.stacks {
+                    self.problems.push(Problem::UnknownStack { record, stack });
+                }
             }
             Event::Phase { task, .. }
             | Event::Exec { task }

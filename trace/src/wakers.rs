@@ -174,6 +174,7 @@ mod tests {
             app: String::new(),
             nice: 0,
             kernel,
+            control_group: None,
         };
         let header = Header {
             schema: SCHEMA,
@@ -195,6 +196,7 @@ mod tests {
                 task(50, None, false),
                 task(51, None, false),
             ],
+            stacks: Vec::new(),
         };
         let mut history = Collector::default();
         for event in [

@@ -161,6 +161,7 @@ mod tests {
             app: app.to_owned(),
             nice: 0,
             kernel: false,
+            control_group: None,
         };
         let switch =
             |prev, next| Event::Switch { cpu: 0, prev, state: SwitchState::Runnable, next };
@@ -187,6 +188,7 @@ mod tests {
             cpu: None,
             facts: BTreeMap::new(),
             tasks: vec![task(1, "x265"), task(2, "x265"), task(3, "kthreadd")],
+            stacks: Vec::new(),
         };
         History { header, records }
     }

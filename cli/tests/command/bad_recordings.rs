@@ -184,8 +184,8 @@ fn histories_that_are_damaged_are_refused_by_every_verb() {
         (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),
         (packed(BEGIN), "rec.ektrace: the file is cut off after line 1"),
         (
-            packed("{\"ektrace\":{\"schema\":5}}\n"),
-            "rec.ektrace: line 1, field schema: 5 is newer than 4, the newest that can be read",
+            packed("{\"ektrace\":{\"schema\":6}}\n"),
+            "rec.ektrace: line 1, field schema: 6 is newer than 5, the newest that can be read",
         ),
     ];
     for (contents, sentence) in cases {

@@ -21,6 +21,7 @@ pub(super) fn history(cpus: u32, end_ns: u64, records: Vec<(u64, Event)>) -> His
         app: format!("app{tid}"),
         nice: 0,
         kernel: false,
+        control_group: None,
     };
     let header = Header {
         schema: SCHEMA,
@@ -33,6 +34,7 @@ pub(super) fn history(cpus: u32, end_ns: u64, records: Vec<(u64, Event)>) -> His
         cpu: None,
         facts: BTreeMap::new(),
         tasks: vec![task(1), task(2)],
+        stacks: Vec::new(),
     };
     let record = |(time_ns, event)| Record { time_ns, event };
     History { header, records: records.into_iter().map(record).collect() }

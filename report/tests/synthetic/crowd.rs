@@ -59,6 +59,7 @@ fn tasks() -> Vec<TaskInfo> {
         app: PROGRAMS[program(tid)].to_owned(),
         nice: 0,
         kernel: false,
+        control_group: None,
     };
     (1..=TASKS).map(task).collect()
 }
@@ -104,6 +105,7 @@ pub fn history() -> History {
         cpu: None,
         facts: BTreeMap::new(),
         tasks: tasks(),
+        stacks: Vec::new(),
     };
     History { header, records }
 }

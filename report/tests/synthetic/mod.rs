@@ -190,6 +190,7 @@ pub fn history(victim: &str, culprit: &str) -> History {
         app: app.to_owned(),
         nice: 0,
         kernel: false,
+        control_group: None,
     };
     let mut records = Vec::new();
     let mut push = |time_ns, event| records.push(Record { time_ns, event });
@@ -225,6 +226,7 @@ pub fn history(victim: &str, culprit: &str) -> History {
         cpu: Some("xeon-gold-6130".to_owned()),
         facts: BTreeMap::new(),
         tasks: tasks.collect(),
+        stacks: Vec::new(),
     };
     History { header, records }
 }

@@ -33,6 +33,7 @@ fn history(tasks: u32, events: Vec<(u64, Event)>) -> History {
         app: format!("app{tid}"),
         nice: 0,
         kernel: false,
+        control_group: None,
     };
     let header = Header {
         schema: 1,
@@ -45,6 +46,7 @@ fn history(tasks: u32, events: Vec<(u64, Event)>) -> History {
         cpu: None,
         facts: BTreeMap::new(),
         tasks: (1..=tasks).map(task).collect(),
+        stacks: Vec::new(),
     };
     History { header, records }
 }

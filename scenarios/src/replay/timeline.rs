@@ -191,7 +191,8 @@ impl<'h> Timeline<'h> {
             | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }
-            | Event::Registers { .. } => {}
+            | Event::Registers { .. }
+            | Event::Stack { .. } => {}
         }
     }
 

@@ -152,6 +152,7 @@ impl Tasks {
                     app: named.or(eldest).unwrap_or(task).comm(),
                     nice: task.nice(),
                     kernel: task.kernel,
+                    control_group: None,
                 }
             })
             .collect();

@@ -118,7 +118,8 @@ impl<W: Write> Text<W> {
             Event::Exec { .. }
             | Event::Send { .. }
             | Event::Unsent { .. }
-            | Event::Receive { .. } => unreachable!("not carried"),
+            | Event::Receive { .. }
+            | Event::Stack { .. } => unreachable!("not carried"),
         }
     }
 }

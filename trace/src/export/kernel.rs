@@ -89,7 +89,8 @@ impl Tracer {
             Event::Exec { .. }
             | Event::Send { .. }
             | Event::Unsent { .. }
-            | Event::Receive { .. } => Ok(()),
+            | Event::Receive { .. }
+            | Event::Stack { .. } => Ok(()),
             Event::Fork { by: task, .. }
             | Event::Phase { task, .. }
             | Event::Runtime { task, .. } => each(self.noted(self.place(task), event)),

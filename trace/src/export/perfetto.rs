@@ -115,7 +115,8 @@ impl<W: Write> Trace<W> {
 
     /// The header, and the tasks.
     fn said_once(&mut self, header: &Header) -> io::Result<()> {
-        let without_tasks = Header { tasks: Vec::new(), ..header.clone() };
+        let (tasks, stacks) = (Vec::new(), Vec::new());
+        let without_tasks = Header { tasks, stacks, ..header.clone() };
         let instant = || tracks::event(Kind::Instant, Track::History, HISTORY);
         let json = serde_json::to_string(&without_tasks)?;
         let event = tracks::with_text(instant(), HISTORY_HEADER, &json);
@@ -194,6 +195,7 @@ impl<W: Write> Trace<W> {
             | Event::Send { .. }
             | Event::Unsent { .. }
             | Event::Receive { .. }
+            | Event::Stack { .. }
             | Event::Migrate { .. }
             | Event::Overhead { .. }
             | Event::Runtime { .. } => Ok(()),

@@ -174,7 +174,8 @@ impl File<'_> {
             Event::Exec { .. }
             | Event::Send { .. }
             | Event::Unsent { .. }
-            | Event::Receive { .. } => unreachable!("not carried"),
+            | Event::Receive { .. }
+            | Event::Stack { .. } => unreachable!("not carried"),
         }
     }
 }

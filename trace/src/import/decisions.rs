@@ -256,6 +256,7 @@ fn finish(
             .map(|(name, fact)| (name.to_owned(), clean(fact.as_bytes())))
             .collect(),
         tasks: infos,
+        stacks: Vec::new(),
     };
     sink.finish(&header).map_err(write)?;
     Ok(report)
@@ -279,5 +280,6 @@ fn info(task: &Task) -> TaskInfo {
         comm,
         nice: task.nice.clamp(-20, 19) as i8,
         kernel: task.is_kernel,
+        control_group: None,
     }
 }

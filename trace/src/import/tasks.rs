@@ -202,6 +202,7 @@ impl Tasks {
             comm,
             nice: task.nice(),
             kernel,
+            control_group: None,
         }
     }
 }

@@ -60,10 +60,24 @@ fn promises_programs_and_messages_are_written_and_read_again() {
 }
 
 #[test]
+fn stacks_and_control_groups_are_kept_and_cleaned() {
+    let stack = "{\"t\":1,\"e\":\"stack\",\"task\":7,\"stack\":0}";
+    let listed = format!("{{\"stack\":[\"main\",\"a\\nb\",\"{}\"]}}", "x".repeat(500));
+    let task = "{\"task\":{\"tid\":7,\"comm\":\"w\",\"app\":\"w\",\
+                \"control_group\":\"/system.slice/a\\u001bb.service\"}}";
+    let once = read(&[MAGIC, COMES, stack, task, &listed, &end(2)]).unwrap();
+    assert_eq!(once.header.stacks, [["main", "a\u{fffd}b", &"x".repeat(trace::FUNCTION_MAX)]]);
+    let path = once.header.tasks[0].control_group.as_deref();
+    assert_eq!(path, Some("/system.slice/a\u{fffd}b.service"));
+    let again = History::read(&once.write(Vec::new()).unwrap()[..]).unwrap();
+    assert_eq!(once, again);
+}
+
+#[test]
 fn a_newer_schema_is_named() {
     assert_eq!(
-        said(&["{\"ektrace\":{\"schema\":5,\"more\":true}}"]),
-        "line 1, field schema: 5 is newer than 4, the newest that can be read"
+        said(&["{\"ektrace\":{\"schema\":6,\"more\":true}}"]),
+        "line 1, field schema: 6 is newer than 5, the newest that can be read"
     );
     assert!(said(&["{\"ektrace\":{\"schema\":0}}"]).contains("0 is no version"));
 }
@@ -95,8 +109,14 @@ fn a_cut_off_file_is_named_with_its_last_line() {
 fn mistakes_are_named_with_their_line() {
     let unknown = "{\"t\":1,\"e\":\"teleport\",\"cpu\":0}";
     assert!(said(&[MAGIC, unknown]).starts_with("line 2: expected a record: unknown variant"));
-    assert_eq!(said(&[MAGIC, "{\"x\":1}"]), "line 2: expected a record, a task or the end");
-    assert_eq!(said(&[MAGIC, TASK, COMES]), "line 3: expected a record, a task or the end");
+    assert_eq!(
+        said(&[MAGIC, "{\"x\":1}"]),
+        "line 2: expected a record, a task, a stack or the end"
+    );
+    assert_eq!(
+        said(&[MAGIC, TASK, COMES]),
+        "line 3: expected a record, a task, a stack or the end"
+    );
     assert_eq!(said(&[MAGIC, COMES, TASK, &end(2)]), "line 4: 2 records announced, 1 found");
     assert_eq!(said(&[MAGIC, COMES, TASK, &end(1), "x"]), "line 5: expected nothing after the end");
     let long = "x".repeat(70_000);
@@ -113,6 +133,9 @@ fn contradictions_are_named() {
          exist"
     );
     assert!(said(&[MAGIC, COMES, COMES, TASK, &end(2)]).contains("where task 7 runs"));
+    let stack = "{\"t\":1,\"e\":\"stack\",\"task\":7,\"stack\":1}";
+    let listed = "{\"stack\":[\"main\"]}";
+    assert!(said(&[MAGIC, COMES, stack, TASK, listed, &end(2)]).contains("stack 1 is not listed"));
     assert!(said(&[MAGIC, TASK, TASK, &end(0)]).contains("not in ascending order"));
 }
 

@@ -56,6 +56,7 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
         app: name.trim().to_owned(),
         nice: (tid as i8) - 3,
         kernel: false,
+        control_group: None,
     };
     let header = Header {
         schema: trace::SCHEMA,
@@ -68,6 +69,7 @@ pub fn history(steps: &[Step], names: &[String], start_ns: u64) -> History {
         cpu: Some("xeon-gold-6130".to_owned()),
         facts: [("seed".to_owned(), "1".to_owned())].into(),
         tasks: (1..).zip(names).map(task).collect(),
+        stacks: Vec::new(),
     };
     History { header, records }
 }

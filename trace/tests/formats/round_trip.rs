@@ -227,7 +227,15 @@ fn a_machine_of_a_thousand_cpus_is_imported_from_every_format() {
         history.records.push(Record { time_ns: 500_000 + u64::from(cpu % 7), event: leaves });
         let comm = format!("task{task}");
         let app = comm.clone();
-        let info = TaskInfo { tid: task, pid: None, comm, app, nice: 0, kernel: false };
+        let info = TaskInfo {
+            tid: task,
+            pid: None,
+            comm,
+            app,
+            nice: 0,
+            kernel: false,
+            control_group: None,
+        };
         history.header.tasks.push(info);
     }
     history.records.sort_by_key(|record| record.time_ns);

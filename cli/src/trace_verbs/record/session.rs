@@ -174,6 +174,7 @@ fn header(plan: &Plan<'_>, missing: &[&str], lost: u64) -> Header {
         cpu: None,
         facts,
         tasks: Vec::new(),
+        stacks: Vec::new(),
     }
 }
 

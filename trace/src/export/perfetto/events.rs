@@ -108,7 +108,11 @@ fn generic_of(names: &Names, traced: &Traced) -> Message {
         | Event::Fork { .. }
         | Event::Migrate { .. }
         | Event::Frequency { .. } => unreachable!("Perfetto knows these"),
-        Event::Exec { .. } | Event::Send { .. } | Event::Unsent { .. } | Event::Receive { .. } => {
+        Event::Exec { .. }
+        | Event::Send { .. }
+        | Event::Unsent { .. }
+        | Event::Receive { .. }
+        | Event::Stack { .. } => {
             unreachable!("not carried")
         }
     }

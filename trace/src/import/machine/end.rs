@@ -107,6 +107,7 @@ impl<S: Sink> Machine<'_, S> {
             cpu: None,
             facts,
             tasks: self.tasks.infos(),
+            stacks: Vec::new(),
         };
         if report.interrupts_known {
             header.know_interrupts();
