@@ -6,17 +6,20 @@
 //! | Which messages? | `messages.bpf.h` |
 //! | How is it loaded and read? | `bpf.rs` |
 //! | What is a record? | `record.rs` |
+//! | Which stacks are the same? | `stacks.rs` |
 //! | How do records become a history? | `follow.rs`, `tasks.rs` |
 
 mod follow;
 mod record;
+mod stacks;
 mod tasks;
 
 #[cfg(feature = "bpf")]
 mod bpf;
 
 pub use follow::{COOKIE_END, COOKIE_NESTS, Follower, Met};
-pub use record::{Description, Kind, Raw};
+pub use record::{Description, Kind, Raw, addresses};
+pub use stacks::{Stack, Stacks};
 
 #[cfg(feature = "bpf")]
-pub use bpf::{Mark, RecordError, Recorder};
+pub use bpf::{Mark, RecordError, Recorder, Wanted};

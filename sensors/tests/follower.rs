@@ -32,7 +32,7 @@ fn raw(time_ns: u64, cpu: u32, kind: Kind, tid: u32) -> Raw {
 fn named(name: &str, raw: Raw) -> Raw {
     let mut comm = [0; 16];
     comm[..name.len()].copy_from_slice(name.as_bytes());
-    Raw { description: Some(Description { comm, prio: 120 }), ..raw }
+    Raw { description: Some(Description { comm, prio: 120, control_group: 7 }), ..raw }
 }
 
 fn running(time_ns: u64, cpu: u32, tid: u32, accounted_ns: u64) -> Raw {
@@ -67,7 +67,9 @@ fn try_follow(raws: &[Raw]) -> std::io::Result<(History, Met)> {
     for &raw in raws {
         follower.take(raw)?;
     }
-    let met = follower.finish(header())?;
+    let path = |number| (number == 7).then(|| "/a.slice/b.service".to_owned());
+    let header = Header { stacks: vec![vec!["main".to_owned()]], ..header() };
+    let met = follower.finish(header, &path)?;
     Ok((collector.into_history().expect("it was finished"), met))
 }
 
@@ -93,6 +95,20 @@ fn task(history: &History, tid: u32) -> &TaskInfo {
 const RUNNABLE: SwitchState = SwitchState::Runnable;
 const BLOCKED: SwitchState = SwitchState::Blocked;
 const DEAD: SwitchState = SwitchState::Dead;
+
+#[test]
+fn a_stack_belongs_to_the_task_that_leaves_and_its_task_to_a_control_group() {
+    let stack = raw(201, 0, Kind::Stack, 7);
+    let registers = Raw { value: 0x40, ..raw(202, 0, Kind::Registers, 7) };
+    let late = raw(210, 0, Kind::Stack, 7);
+    let (history, _) =
+        follow(&[running(100, 0, 7, 0), switch(200, 0, 7, 90, 0), stack, registers, late]);
+    let events: Vec<_> = history.records.iter().map(|record| &record.event).collect();
+    let at = events.iter().position(|event| **event == Event::Stack { task: 7, stack: 0 }).unwrap();
+    assert_eq!(events[at + 1], &Event::Registers { task: 7, xfeatures: 0x40 });
+    assert_eq!(events.iter().filter(|event| matches!(event, Event::Stack { .. })).count(), 1);
+    assert_eq!(task(&history, 7).control_group.as_deref(), Some("/a.slice/b.service"));
+}
 
 #[test]
 fn a_slice_has_its_switches_its_accounted_time_and_its_registers() {

@@ -1,7 +1,7 @@
 //! Loads the BPF program, attaches its probes and reads its records.
 
 use std::cell::RefCell;
-use std::io::Read;
+use std::io::Read as _;
 use std::rc::Rc;
 
 use cpu_model::Class;
@@ -13,7 +13,8 @@ use libbpf_rs::{
 };
 
 use super::follow::{COOKIE_END, COOKIE_NESTS};
-use super::record::Raw;
+use super::record::{Kind, Raw, addresses};
+use super::stacks::{Stack, Stacks};
 
 /// The program that `build.rs` compiled.
 const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/recorder.bpf.o"));
@@ -45,6 +46,20 @@ const FUNCTIONS: [(&str, &str); 11] = [
     ("on_tcp_sent", "tcp_sendmsg"),
     ("on_tcp_received", "tcp_recvmsg"),
 ];
+
+/// How the names of the programs begin that record messages between tasks.
+const MESSAGES: [&str; 3] = ["on_pipe_", "on_unix_", "on_tcp_"];
+
+/// What a recording has beside switches, wake-ups and registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Wanted<'a> {
+    /// Functions that mark classes.
+    pub marks: &'a [Mark],
+    /// Messages over pipes and sockets, which a replay needs.
+    pub messages: bool,
+    /// Stacks of tasks that leave with 512-bit registers or tiles in use.
+    pub stacks: bool,
+}
 
 /// Functions of a library between which a class of instructions runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,7 +126,7 @@ pub struct Recorder {
     // Dropped in this order: the probes before the buffer to which the probes write.
     links: Vec<Link>,
     buffer: RingBuffer<'static>,
-    read: Rc<RefCell<Vec<Raw>>>,
+    read: Rc<RefCell<Read>>,
     object: Object,
     online: Vec<u32>,
     /// Events that this kernel does not have.
@@ -119,11 +134,11 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins to record on the CPUs that are `online`.
+    /// Begins to record what is wanted on the CPUs that are `online`.
     ///
     /// # Errors
     /// [`RecordError`].
-    pub fn start(online: &[u32], marks: &[Mark]) -> Result<Self, RecordError> {
+    pub fn start(online: &[u32], wanted: &Wanted<'_>) -> Result<Self, RecordError> {
         libbpf_rs::set_print(None);
         let btf = Btf::from_vmlinux().map_err(RecordError::NoBtf)?;
         if btf.type_by_name::<Func>(NEWEST_HELPER).is_none() {
@@ -134,16 +149,16 @@ impl Recorder {
         let mut missing: Vec<_> = (OPTIONAL.into_iter().filter(|(_, event)| no_event(event)))
             .chain(FUNCTIONS.into_iter().filter(|(_, function)| no_function(function)))
             .collect();
-        let object = match load(&btf, online.len(), &missing) {
+        let object = match load(&btf, online.len(), &missing, wanted) {
             Ok(object) => object,
             // Some kernels let nobody probe functions.
             Err(_) => {
                 missing.retain(|missed| !FUNCTIONS.contains(missed));
                 missing.extend(FUNCTIONS);
-                load(&btf, online.len(), &missing)?
+                load(&btf, online.len(), &missing, wanted)?
             }
         };
-        let read = Rc::new(RefCell::new(Vec::new()));
+        let read = Rc::new(RefCell::new(Read::default()));
         let buffer = buffer(&object, Rc::clone(&read))?;
         let mut recorder = Self {
             links: Vec::new(),
@@ -153,7 +168,7 @@ impl Recorder {
             online: online.to_vec(),
             missing: missing.into_iter().map(|(_, event)| event).collect(),
         };
-        recorder.attach(marks)?;
+        recorder.attach(wanted.marks)?;
         // A function can have two programs.
         recorder.missing.dedup();
         recorder.list_tasks()?;
@@ -225,7 +240,12 @@ impl Recorder {
     /// [`RecordError`].
     pub fn read(&mut self) -> Result<Vec<Raw>, RecordError> {
         self.buffer.consume().map_err(refused("reading records"))?;
-        Ok(std::mem::take(&mut *self.read.borrow_mut()))
+        Ok(std::mem::take(&mut self.read.borrow_mut().records))
+    }
+
+    /// Takes the stacks that records since the last call named first, by ascending number.
+    pub fn take_stacks(&mut self) -> Vec<Stack> {
+        self.read.borrow_mut().stacks.take()
     }
 
     /// Ends the recording: the next [`Self::read`] returns the last records.
@@ -253,11 +273,16 @@ impl Recorder {
 }
 
 /// The loaded program, without the probes that are `missing`.
-fn load(btf: &Btf<'_>, cpus: usize, missing: &[(&str, &str)]) -> Result<Object, RecordError> {
+fn load(
+    btf: &Btf<'_>,
+    cpus: usize,
+    missing: &[(&str, &str)],
+    wanted: &Wanted<'_>,
+) -> Result<Object, RecordError> {
     let mut object = ObjectBuilder::default()
         .open_memory(OBJECT)
         .map_err(refused("opening the recorder's program"))?;
-    prepare(&mut object, btf, cpus, missing)?;
+    prepare(&mut object, btf, cpus, missing, wanted)?;
     object.load().map_err(refused("loading the recorder's program"))
 }
 
@@ -267,9 +292,13 @@ fn prepare(
     btf: &Btf<'_>,
     cpus: usize,
     missing: &[(&str, &str)],
+    wanted: &Wanted<'_>,
 ) -> Result<(), RecordError> {
     for mut program in object.progs_mut() {
-        if missing.iter().any(|(name, _)| program.name() == *name) {
+        let name = program.name().to_string_lossy().into_owned();
+        let is_message = MESSAGES.iter().any(|begin| name.starts_with(begin));
+        let is_missing = missing.iter().any(|(missed, _)| name == *missed);
+        if is_missing || (is_message && !wanted.messages) {
             program.set_autoload(false);
         }
     }
@@ -290,6 +319,7 @@ fn prepare(
             let values = map.initial_value_mut().expect("constants have values");
             values[..8].copy_from_slice(&preempt_count(btf).unwrap_or(0).to_ne_bytes());
             values[8] = state_given;
+            values[9] = u8::from(wanted.stacks);
         }
     }
     Ok(())
@@ -324,15 +354,35 @@ fn per_cpu(btf: &Btf<'_>, name: &str) -> Option<i64> {
     })
 }
 
-fn buffer(
-    object: &Object,
-    read: Rc<RefCell<Vec<Raw>>>,
-) -> Result<RingBuffer<'static>, RecordError> {
+/// What was read and not taken yet.
+#[derive(Default)]
+struct Read {
+    records: Vec<Raw>,
+    stacks: Stacks,
+}
+
+impl Read {
+    fn record(&mut self, bytes: &[u8]) {
+        let Some(raw) = Raw::parse(bytes) else { return };
+        if raw.kind != Kind::Stack {
+            return self.records.push(raw);
+        }
+        // An empty stack is one of a process that walks none.
+        let Some(addresses) = addresses(bytes).filter(|addresses| !addresses.is_empty()) else {
+            return;
+        };
+        if let Some(number) = self.stacks.number(raw.pid, addresses) {
+            self.records.push(Raw { value: number.into(), ..raw });
+        }
+    }
+}
+
+fn buffer(object: &Object, read: Rc<RefCell<Read>>) -> Result<RingBuffer<'static>, RecordError> {
     let refused = refused("opening the buffer");
     let map = object.maps().find(|map| map.name() == "records").expect("the object has this map");
     let mut builder = RingBufferBuilder::new();
     let take = move |bytes: &[u8]| {
-        read.borrow_mut().extend(Raw::parse(bytes));
+        read.borrow_mut().record(bytes);
         0
     };
     builder.add(&map, take).map_err(&refused)?;

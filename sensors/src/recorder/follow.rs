@@ -122,11 +122,16 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.met.records + RESERVE >= RECORDS_MAX || self.tasks.seen + RESERVE >= TASKS_MAX
     }
 
-    /// Ends the history: `header` has the known facts of the machine.
+    /// Ends the history: `header` has the known facts of the machine, `control_group` the path of a
+    /// control group by its number.
     ///
     /// # Errors
     /// The sink's error, and an error for a machine without any record.
-    pub fn finish(mut self, mut header: Header) -> io::Result<Met> {
+    pub fn finish(
+        mut self,
+        mut header: Header,
+        control_group: &dyn Fn(u64) -> Option<String>,
+    ) -> io::Result<Met> {
         while let Some(raw) = self.held.pop() {
             self.apply(&raw)?;
         }
@@ -140,7 +145,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         header.start_ns = start_ns;
         header.end_ns = self.last_ns;
         header.cpus = header.cpus.max(self.cpus.len() as u32);
-        header.tasks = self.tasks.infos();
+        header.tasks = self.tasks.infos(control_group);
         if self.contexts.task && !self.contexts.wrong {
             header.know_interrupts();
         }
@@ -176,7 +181,7 @@ impl<'s, S: Sink> Follower<'s, S> {
             return Ok(());
         }
         self.last_ns = self.last_ns.max(raw.time_ns);
-        if !matches!(raw.kind, Kind::Registers | Kind::Switch) {
+        if !matches!(raw.kind, Kind::Registers | Kind::Stack | Kind::Switch) {
             self.cpu(raw.cpu).leaving = None;
         }
         match raw.kind {
@@ -193,6 +198,7 @@ impl<'s, S: Sink> Follower<'s, S> {
             Kind::Balance => self.begin_program(raw, true),
             Kind::Send | Kind::Unsent | Kind::Receive => self.message(raw),
             Kind::Registers => self.registers(raw),
+            Kind::Stack => self.stack(raw),
             Kind::Frequency => {
                 let core = raw.other / self.threads_per_core;
                 let khz = u32::try_from(raw.value).unwrap_or(u32::MAX);
@@ -394,6 +400,17 @@ impl<'s, S: Sink> Follower<'s, S> {
         };
         let task = self.tasks.id(index);
         self.emit(Event::Registers { task, xfeatures: raw.value })
+    }
+
+    fn stack(&mut self, raw: &Raw) -> io::Result<()> {
+        let leaving = self.cpu(raw.cpu).leaving;
+        match leaving.filter(|&index| self.tasks.has_tid(index, raw.tid)) {
+            Some(index) => {
+                let (task, stack) = (self.tasks.id(index), raw.value as u32);
+                self.emit(Event::Stack { task, stack })
+            }
+            None => Ok(()),
+        }
     }
 
     fn class(&mut self, raw: &Raw) -> io::Result<()> {

@@ -31,9 +31,11 @@ pub enum Kind {
     Unsent,
     /// A task has read `other` bytes from the channel `value`.
     Receive,
+    /// The stack of the task that leaves; `value` is its number among [`super::Stacks`].
+    Stack,
 }
 
-const KINDS: [Kind; 14] = [
+const KINDS: [Kind; 15] = [
     Kind::Task,
     Kind::Running,
     Kind::Switch,
@@ -48,6 +50,7 @@ const KINDS: [Kind; 14] = [
     Kind::Send,
     Kind::Unsent,
     Kind::Receive,
+    Kind::Stack,
 ];
 
 const KERNEL_THREAD: u8 = 1;
@@ -60,7 +63,11 @@ const NOT_SYNC: u8 = 32;
 /// Bytes of a record without the description of a task.
 const SHORT: usize = 32;
 /// Bytes of a record with the description.
-const LONG: usize = 56;
+const LONG: usize = 64;
+/// Bytes of a record with a stack.
+const STACK: usize = SHORT + FRAMES * 8;
+/// Most functions of a recorded stack.
+const FRAMES: usize = 48;
 
 /// Name and priority of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +76,8 @@ pub struct Description {
     pub comm: [u8; 16],
     /// Priority as the kernel counts: 100..=139 are nice levels -20..=19.
     pub prio: i32,
+    /// Number of its control group of version 2: that of the folder.
+    pub control_group: u64,
 }
 
 /// A record.
@@ -106,12 +115,13 @@ impl Raw {
     /// Reads a record; `None` for bytes that are no record.
     #[must_use]
     pub fn parse(bytes: &[u8]) -> Option<Self> {
-        let long = bytes.len() >= LONG;
+        let long = bytes.len() == LONG;
         let kind = *KINDS.get(usize::from(*bytes.get(30)?).checked_sub(1)?)?;
         let flags = *bytes.get(SHORT - 1)?;
         let description = long.then(|| Description {
             comm: array(bytes, SHORT),
             prio: i32::from_ne_bytes(array(bytes, 48)),
+            control_group: u64::from_ne_bytes(array(bytes, 56)),
         });
         Some(Self {
             time_ns: u64::from_ne_bytes(array(bytes, 0)),
@@ -129,6 +139,17 @@ impl Raw {
             description,
         })
     }
+}
+
+/// The addresses of a record of a stack, the innermost first; `None` for other records.
+#[must_use]
+pub fn addresses(bytes: &[u8]) -> Option<Vec<u64>> {
+    let raw = Raw::parse(bytes)?;
+    if raw.kind != Kind::Stack || bytes.len() != STACK {
+        return None;
+    }
+    let count = usize::try_from(raw.value / 8).unwrap_or(FRAMES).min(FRAMES);
+    Some((0..count).map(|frame| u64::from_ne_bytes(array(bytes, SHORT + frame * 8))).collect())
 }
 
 /// `N` bytes from `at` on; the caller has checked the length.
@@ -155,12 +176,29 @@ mod tests {
         bytes[31] = 1 | 2;
         bytes[32..36].copy_from_slice(b"x265");
         bytes[48] = 120;
+        bytes[56..58].copy_from_slice(&300u16.to_ne_bytes());
         let raw = Raw::parse(&bytes).unwrap();
         assert_eq!((raw.time_ns, raw.value, raw.tid, raw.pid, raw.other), (7, 9, 11, 10, 12));
         assert_eq!((raw.cpu, raw.kind), (256, Kind::Switch));
         assert_eq!([raw.kernel, raw.blocked, raw.dead, raw.interrupt], [true, true, false, false]);
         let description = raw.description.unwrap();
         assert_eq!((&description.comm[..5], description.prio), (&b"x265\0"[..], 120));
+        assert_eq!(description.control_group, 300);
+    }
+
+    #[test]
+    fn a_stack_has_as_many_addresses_as_its_record_says() {
+        let mut bytes = [0; STACK];
+        bytes[30] = 15;
+        bytes[SHORT..SHORT + 2].copy_from_slice(&[1, 2]);
+        for (said, count) in [(0, 0), (8, 1), (16, 2), (u64::MAX, FRAMES)] {
+            bytes[8..16].copy_from_slice(&u64::to_ne_bytes(said));
+            assert_eq!(addresses(&bytes).unwrap().len(), count);
+        }
+        assert_eq!(addresses(&bytes).unwrap()[0], 513);
+        assert_eq!(addresses(&bytes[..STACK - 8]), None);
+        bytes[30] = 8;
+        assert_eq!(addresses(&bytes), None);
     }
 
     #[test]
@@ -169,7 +207,7 @@ mod tests {
         assert_eq!(Raw::parse(&bytes), None);
         bytes[30] = 8;
         assert_eq!(Raw::parse(&bytes).unwrap().description, None);
-        bytes[30] = 15;
+        bytes[30] = 16;
         assert_eq!(Raw::parse(&bytes), None);
         assert_eq!(Raw::parse(&bytes[..31]), None);
     }

@@ -44,8 +44,21 @@ struct thread_info {
 	__u32 cpu;
 } RELOCATED;
 
+struct kernfs_node {
+	__u64 id;
+} RELOCATED;
+
+struct cgroup {
+	struct kernfs_node *kn;
+} RELOCATED;
+
+struct css_set {
+	struct cgroup *dfl_cgrp;
+} RELOCATED;
+
 struct task_struct {
 	struct thread_info thread_info;
+	struct css_set *cgroups;
 	unsigned int __state;
 	unsigned int flags;
 	int normal_prio;
@@ -122,6 +135,7 @@ enum kind {
 	KIND_SEND,
 	KIND_UNSENT,
 	KIND_RECEIVE,
+	KIND_STACK,
 };
 
 enum flag {
@@ -150,10 +164,20 @@ struct task_record {
 	__u64 comm[2];
 	__s32 prio;
 	__u32 unused;
+	__u64 control_group; /* its number, which is that of its folder */
+};
+
+/* Innermost functions of a stack that are recorded; our choice. */
+#define FRAMES 48
+
+struct stack_record {
+	struct short_record head; /* value: bytes of addresses */
+	__u64 addresses[FRAMES];
 };
 
 _Static_assert(sizeof(struct short_record) == 32, "as the reader expects");
-_Static_assert(sizeof(struct task_record) == 56, "as the reader expects");
+_Static_assert(sizeof(struct task_record) == 64, "as the reader expects");
+_Static_assert(sizeof(struct stack_record) == 416, "as the reader expects");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -188,6 +212,8 @@ const volatile struct kernel {
 	__s64 preempt_count;
 	/* Whether sched_switch passes the state of the task that leaves (from 5.19). */
 	__u8 state_given;
+	/* Whether the stacks of tasks with 512-bit registers or tiles in use are wanted. */
+	__u8 stacks;
 } kernel;
 
 /* Records lost for want of room. Written by every CPU. */
@@ -233,6 +259,7 @@ static __always_inline struct task_record *describe(struct task_struct *task, __
 	record->comm[1] = *(__u64 *)&task->comm[8];
 	record->prio = task->normal_prio;
 	record->unused = 0;
+	record->control_group = task->cgroups->dfl_cgrp->kn->id;
 	return record;
 }
 
@@ -484,21 +511,48 @@ int on_balance(void *ctx)
 	return submit(record);
 }
 
+/* Upper halves of ZMM0 to ZMM15, and tiles (SDM, volume 1, section 13.1). */
+#define XFEATURES_WIDE (1ull << 6 | 3ull << 17)
+/* include/uapi/linux/bpf.h */
+#define BPF_F_USER_STACK 256
+
+/* The stack in user mode of the running task. */
+static __always_inline void say_stack(void *ctx)
+{
+	struct stack_record *record = reserve(sizeof(*record), KIND_STACK);
+	__u64 pid_tgid = bpf_get_current_pid_tgid();
+	long bytes;
+
+	if (!record)
+		return;
+	record->head.tid = pid_tgid;
+	record->head.pid = pid_tgid >> 32;
+	bytes = bpf_get_stack(ctx, record->addresses, sizeof(record->addresses), BPF_F_USER_STACK);
+	record->head.value = bytes > 0 ? bytes : 0;
+	submit(record);
+}
+
 /* The registers of the running task were saved: the task leaves. */
 SEC("tp_btf/x86_fpu_regs_deactivated")
 int on_registers(__u64 *ctx)
 {
 	struct fpu *fpu = (void *)ctx[0];
 	struct fpu___old *old = (void *)fpu;
-	struct short_record *record = reserve(sizeof(*record), KIND_REGISTERS);
+	struct short_record *record;
+	__u64 features;
 
+	if (bpf_core_field_exists(fpu->fpstate))
+		features = fpu->fpstate->regs.xsave.header.xfeatures;
+	else
+		features = old->state.xsave.header.xfeatures;
+	/* Before the registers, whose record ends the switch for the reader. */
+	if (kernel.stacks && (features & XFEATURES_WIDE))
+		say_stack(ctx);
+	record = reserve(sizeof(*record), KIND_REGISTERS);
 	if (!record)
 		return 0;
 	record->tid = bpf_get_current_pid_tgid();
-	if (bpf_core_field_exists(fpu->fpstate))
-		record->value = fpu->fpstate->regs.xsave.header.xfeatures;
-	else
-		record->value = old->state.xsave.header.xfeatures;
+	record->value = features;
 	return submit(record);
 }
 

@@ -128,7 +128,7 @@ impl Tasks {
     }
 
     /// The tasks that the history names, as it lists them.
-    pub fn infos(&self) -> Vec<TaskInfo> {
+    pub fn infos(&self, control_group: &dyn Fn(u64) -> Option<String>) -> Vec<TaskInfo> {
         // Stands for a leader of which nothing is known.
         let mut eldest: HashMap<usize, &Task> = HashMap::new();
         for task in self.tasks.iter().filter(|task| task.description.is_some()) {
@@ -152,7 +152,7 @@ impl Tasks {
                     app: named.or(eldest).unwrap_or(task).comm(),
                     nice: task.nice(),
                     kernel: task.kernel,
-                    control_group: None,
+                    control_group: task.description.and_then(|it| control_group(it.control_group)),
                 }
             })
             .collect();
