@@ -311,8 +311,15 @@ fn machine(facts: &Facts) -> Vec<(&'static str, String)> {
             ),
         ),
         ("virtual", facts.hypervisor.clone().unwrap_or_else(|| "no".to_owned())),
+        ("control groups", control_groups(facts)),
         ("frequencies", facts.cpufreq.clone().unwrap_or_else(|| "not set by this kernel".into())),
     ]
+}
+
+fn control_groups(facts: &Facts) -> String {
+    let Some(census) = &facts.control_groups else { return "unknown".to_owned() };
+    let own = facts.own_group.as_ref().map(|own| format!("; this command: {}", own.short_name()));
+    census.sentence() + &own.unwrap_or_default()
 }
 
 fn counted(count: usize, what: &str) -> String {
