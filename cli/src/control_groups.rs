@@ -55,7 +55,7 @@ impl Names {
 
     /// Adds the groups that came since the last walk, and looks again for names of those present
     /// that have none: a container's group is older than the files that name the container.
-    fn refresh(&mut self) {
+    pub fn refresh(&mut self) {
         let Some(v2) = self.hierarchies.iter().find(|hierarchy| hierarchy.is_v2) else { return };
         let (folders, is_cut) = folders::walk(&self.place(&v2.folder), FOLDERS_MAX);
         self.is_cut = is_cut;

@@ -19,6 +19,8 @@ mod mistake;
 mod mixes;
 mod parallel;
 mod profile;
+#[cfg(feature = "record")]
+mod recorder;
 mod reproduce;
 mod run_options;
 mod scenario_list;

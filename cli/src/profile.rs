@@ -1,21 +1,26 @@
 //! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
 
+mod focus;
+#[cfg(feature = "record")]
+mod live;
+mod outputs;
 mod print;
 mod recorded;
 mod simulated;
+mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use clap::{Parser, ValueEnum};
 use profiler::matrix::{Entry, Estimate, Matrix, Victim};
+use profiler::time_line::TimeLine;
 use profiler::{Basis, Profile, Tally, Truth};
 use serde::Serialize;
 
 use crate::compare::Classes;
 use crate::run_options::RunOptions;
 use crate::seconds::seconds;
-use crate::{files, terminal};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -44,12 +49,19 @@ pub struct Args {
     #[arg(conflicts_with = "trace")]
     scenario: Option<String>,
 
-    /// Profiles a recording (.ektrace of `evenkeel trace record` or `import`)
-    #[arg(long, value_name = "FILE")]
+    /// Profiles a recording: .ektrace of --record, or of `evenkeel trace record` or `import`
+    #[arg(long, visible_alias = "replay", value_name = "FILE")]
     trace: Option<PathBuf>,
 
     #[command(flatten)]
     classes: Classes,
+
+    #[cfg(feature = "record")]
+    #[command(flatten)]
+    live: live::Live,
+
+    #[command(flatten)]
+    focus: focus::Focus,
 
     /// Foreground program, where a scenario runs them one by one [default: the last]
     #[arg(long, value_name = "NAME")]
@@ -99,9 +111,8 @@ pub struct Args {
     #[command(flatten)]
     run: RunOptions,
 
-    /// Writes the result as JSON; - is standard output, then without the text
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
-    json: Option<PathBuf>,
+    #[command(flatten)]
+    outputs: outputs::Outputs,
 }
 
 /// Samples a second, as D 4.2.1.
@@ -134,6 +145,8 @@ pub struct Report {
     pub unprofiled_s: Option<f64>,
     estimator: Estimator,
     samples: Option<Tally>,
+    /// Whether the CPU table is that of the recorded CPU.
+    is_own_table: bool,
     /// Whether it is known which CPUs share a core.
     knows_siblings: bool,
     /// Share of the time for which a core is paused.
@@ -142,6 +155,28 @@ pub struct Report {
     pub longer_by_profiling_pct: Option<EstimateReport>,
     pub victims: Vec<VictimReport>,
     losses: Vec<LossReport>,
+    /// Call stacks of wide code, those of the greatest losses first.
+    stacks: Vec<StackReport>,
+    /// Names in question; empty: all.
+    focus: Vec<String>,
+    /// What a reader should know of the recording.
+    notes: Vec<String>,
+    /// Which program ran when, for the page.
+    #[serde(skip)]
+    time_line: Option<TimeLine>,
+}
+
+/// Where wide code was called.
+#[derive(Serialize, Clone)]
+struct StackReport {
+    culprit: String,
+    thread: String,
+    /// From the outermost function to the innermost.
+    functions: Vec<String>,
+    /// How often a task left its CPU there with 512-bit registers or tiles in use.
+    count: u64,
+    /// CPU time that others lost to the culprit, by its stacks in proportion to their counts.
+    lost_s: f64,
 }
 
 /// What an estimate rests on.
@@ -156,6 +191,8 @@ enum Estimator {
     Classes,
     /// Registers at switches, and the CPU table.
     Registers,
+    /// The recorded CPU has no license levels.
+    NoLevels,
     /// Registers were recorded, and show no 512-bit code.
     NoneShown,
     /// Neither classes nor registers are known.
@@ -238,20 +275,31 @@ pub fn report(words: &[&str]) -> Result<Report> {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
-    if let Some(path) = &args.json {
-        files::refuse_unwritable(path)?;
-    }
-    let report = match (&args.trace, &args.scenario) {
-        (Some(path), _) => recorded::run(args, path)?,
-        (None, Some(scenario)) => simulated::run(args, scenario)?,
-        (None, None) => bail!("name a scenario, or a recording with --trace"),
+    args.outputs.refuse_unwritable()?;
+    let (report, code) = match (&args.trace, &args.scenario) {
+        (Some(path), _) => (recorded::run(args, path, &path.display().to_string())?, 0),
+        (None, Some(scenario)) => (simulated::run(args, scenario)?, 0),
+        (None, None) => this_machine(args)?,
     };
-    let took_stdout =
-        args.json.as_ref().map(|path| files::write_json(path, &report)).transpose()?;
-    if took_stdout == Some(true) {
-        return Ok(());
+    outputs::write(&args.outputs, &report)?;
+    match code {
+        0 => Ok(()),
+        code => std::process::exit(code),
     }
-    terminal::print(&::report::fit(&print::text(&report), terminal::width()))
+}
+
+#[cfg(feature = "record")]
+fn this_machine(args: &Args) -> Result<(Report, i32)> {
+    ensure!(
+        args.live.is_wanted(args.focus.is_given()),
+        "expected -a for this machine, a command after --, a scenario, or a recording with --replay"
+    );
+    live::run(args)
+}
+
+#[cfg(not(feature = "record"))]
+fn this_machine(_: &Args) -> Result<(Report, i32)> {
+    anyhow::bail!("name a scenario, or a recording with --replay; this evenkeel was built without recorder")
 }
 
 fn rate(text: &str) -> Result<f64, String> {

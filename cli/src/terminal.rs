@@ -40,6 +40,18 @@ pub fn progress(steps: u64, what: &str) -> ProgressBar {
     bar
 }
 
+/// A bar of the time that something lasts, as [`progress`]; it goes when it is dropped.
+pub fn clock(length: std::time::Duration) -> ProgressBar {
+    let bar =
+        ProgressBar::with_draw_target(Some(length.as_secs().max(1)), ProgressDrawTarget::stderr());
+    bar.with_style(
+        ProgressStyle::with_template("recording [{bar:30}] {pos}/{len} s (Ctrl-C ends it)")
+            .expect("the template is a constant")
+            .progress_chars("=> "),
+    )
+    .with_finish(indicatif::ProgressFinish::AndClear)
+}
+
 /// Whether an error only says that the reader of our output went away.
 pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {

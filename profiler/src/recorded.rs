@@ -8,6 +8,7 @@ use policy::{Belief, LevelTimes};
 use trace::{Event, History};
 
 use crate::collector::Collector;
+use crate::groups::{By, groups};
 use crate::profile::{Demand, Profile, Slice};
 use crate::sample::Tally;
 
@@ -28,24 +29,18 @@ pub struct Reading {
     pub threads_per_core: Option<u32>,
     /// Decides which slices are kept.
     pub seed: u64,
+    /// What losses are told for.
+    pub by: By,
 }
 
-/// The profile of a recording by application, as if it had run on that CPU.
+/// The profile of a recording, as if it had run on that CPU.
 ///
 /// Classes (`Event::Phase`) win over registers. Registers of 256 bits say nothing, because light
 /// 256-bit code demands no level.
 #[must_use]
 pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile {
-    let mut groups: Vec<String> = Vec::new();
-    let mut group_of = Vec::new();
-    for task in &history.header.tasks {
-        let known = groups.iter().position(|group| *group == task.app);
-        group_of.push(known.unwrap_or_else(|| {
-            groups.push(task.app.clone());
-            groups.len() - 1
-        }) as u32);
-    }
-    let levels = shown_levels(cpu, history, &group_of);
+    let (groups, group_of) = groups(&history.header.tasks, reading.by);
+    let levels = shown_levels(cpu, history);
     let threads_per_core = history.header.threads_per_core.or(reading.threads_per_core);
     let threads_per_core = threads_per_core.unwrap_or(1).max(1);
     let collector = Collector::new(cpu, &cores(history, threads_per_core), reading.seed);
@@ -60,8 +55,9 @@ pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile 
     replay.collector.finish(Tally::default(), groups, group_of)
 }
 
-/// By task: the level that the registers of its application show.
-fn shown_levels(cpu: &CpuModel, history: &History, group_of: &[u32]) -> Vec<u8> {
+/// By task: the level that the registers of its program show.
+fn shown_levels(cpu: &CpuModel, history: &History) -> Vec<u8> {
+    let (_, group_of) = groups(&history.header.tasks, By::Program);
     let mut marks: BTreeMap<u32, u64> = BTreeMap::new();
     for record in &history.records {
         if let Event::Registers { task, xfeatures } = record.event

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use cpu_model::Class;
 use proptest::prelude::*;
 use sensors::recorder::{COOKIE_END, COOKIE_NESTS, Description, Follower, Kind, Met, Raw};
-use trace::{Collector, Event, Header, History, Record, SCHEMA, Source, SwitchState, TaskInfo};
+use trace::{
+    Collector, ControlGroup, Event, Header, History, Record, SCHEMA, Source, SwitchState, TaskInfo,
+};
 
 /// Preempt counts of a task, and of an interrupt on top of it (include/linux/preempt.h).
 const IN_TASK: u32 = 0x8000_0001;
@@ -67,9 +69,12 @@ fn try_follow(raws: &[Raw]) -> std::io::Result<(History, Met)> {
     for &raw in raws {
         follower.take(raw)?;
     }
-    let path = |number| (number == 7).then(|| "/a.slice/b.service".to_owned());
+    let group = |number| {
+        let (path, name) = ("/a.slice/b.service".to_owned(), "b.service".to_owned());
+        (number == 7).then_some(ControlGroup { path, name })
+    };
     let header = Header { stacks: vec![vec!["main".to_owned()]], ..header() };
-    let met = follower.finish(header, &path)?;
+    let met = follower.finish(header, &mut { group })?;
     Ok((collector.into_history().expect("it was finished"), met))
 }
 
@@ -107,7 +112,7 @@ fn a_stack_belongs_to_the_task_that_leaves_and_its_task_to_a_control_group() {
     let at = events.iter().position(|event| **event == Event::Stack { task: 7, stack: 0 }).unwrap();
     assert_eq!(events[at + 1], &Event::Registers { task: 7, xfeatures: 0x40 });
     assert_eq!(events.iter().filter(|event| matches!(event, Event::Stack { .. })).count(), 1);
-    assert_eq!(task(&history, 7).control_group.as_deref(), Some("/a.slice/b.service"));
+    assert_eq!(task(&history, 7).control_group.as_ref().unwrap().name, "b.service");
 }
 
 #[test]

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use crate::name::clean_up_to;
-use crate::{Header, History, Problem, Record, Sink, TaskInfo};
+use crate::{ControlGroup, Header, History, Problem, Record, Sink, TaskInfo};
 
 /// Version of the format that is written; 2 added the record `decision` to 1, 4 `exec`, `send`,
 /// `unsent` and `receive`, and 5 `stack`, the lines of stacks, and control groups.
@@ -356,8 +356,10 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
             // The writer of the file may not have cleaned names.
             task.comm = crate::clean(task.comm.as_bytes());
             task.app = crate::clean(task.app.as_bytes());
-            task.control_group =
-                task.control_group.map(|path| clean_up_to(path.as_bytes(), PATH_MAX));
+            task.control_group = task.control_group.map(|group| ControlGroup {
+                path: clean_up_to(group.path.as_bytes(), PATH_MAX),
+                name: crate::clean(group.name.as_bytes()),
+            });
             tasks.push(task);
         } else if text.starts_with(b"{\"stack\":") {
             if stacks.len() == STACKS_MAX {

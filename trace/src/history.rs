@@ -87,10 +87,19 @@ pub struct TaskInfo {
     /// Whether the task is a kernel thread.
     #[serde(default)]
     pub kernel: bool,
-    /// Path of its control group of version 2 below the root, such as `/system.slice/nginx.service`,
-    /// if known. Since schema 5.
+    /// Its control group of version 2, if known. Since schema 5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub control_group: Option<String>,
+    pub control_group: Option<ControlGroup>,
+}
+
+/// A control group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ControlGroup {
+    /// Path below the root, such as `/system.slice/nginx.service`.
+    pub path: String,
+    /// What people call it: the name of a container, a pod or a unit.
+    pub name: String,
 }
 
 /// Why a task left its CPU.

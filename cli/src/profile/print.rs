@@ -10,6 +10,10 @@ const ROWS_MAX: usize = 15;
 /// losses below this share.
 const SHOWN_MIN: f64 = 0.001;
 
+/// Stacks, and functions of each, that are shown.
+const STACKS_SHOWN: usize = 5;
+const FUNCTIONS_SHOWN: usize = 3;
+
 const ASSUMED: &str = "  * too few samples: taken not to use wide code itself (--rate, --runs)";
 const AT_LEAST: &str =
     "  ≥ uses wide code itself, and nothing tells when: its own loss is not known";
@@ -29,8 +33,11 @@ pub fn text(report: &Report) -> String {
     lines.extend(victims(report));
     lines.push(String::new());
     lines.extend(losses(report));
+    lines.extend(waits(report));
     lines.extend(answers(report));
+    lines.extend(stacks(report));
     lines.extend(cost(report));
+    lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
     lines.join("\n") + "\n"
 }
 
@@ -49,7 +56,11 @@ fn question(report: &Report) -> String {
 }
 
 fn estimator(report: &Report) -> Vec<String> {
-    let by_table = format!("as if on {} (--cpu); no clock was measured", report.cpu);
+    let by_table = if report.is_own_table {
+        format!("by the table {} of this CPU; no clock was measured", report.cpu)
+    } else {
+        format!("as if on {} (--cpu); no clock was measured", report.cpu)
+    };
     let first = match (report.estimator, &report.samples) {
         (Estimator::Pauses, Some(samples)) => {
             let dropped = samples.switched + samples.held + samples.halted;
@@ -68,6 +79,11 @@ fn estimator(report: &Report) -> Vec<String> {
         (Estimator::Classes, _) => format!("Clock: from the classes of tasks, {by_table}"),
         (Estimator::Registers, _) => {
             format!("Clock: from 512-bit registers at switches, {by_table}")
+        }
+        (Estimator::NoLevels, _) => {
+            "Clock: nothing to gain. AMD's cores have no license levels, which wide code of one \
+             program could leave to another (--cpu xeon-gold-6130: what if they had)"
+                .to_owned()
         }
         (Estimator::NoneShown, _) => {
             "Clock: not estimated. No task left a CPU with 512-bit registers; 256-bit code, and a \
@@ -89,7 +105,8 @@ fn estimator(report: &Report) -> Vec<String> {
 }
 
 fn has_clock(report: &Report) -> bool {
-    !matches!(report.estimator, Estimator::NoneShown | Estimator::NotRecorded)
+    use Estimator::{NoLevels, NoneShown, NotRecorded};
+    !matches!(report.estimator, NoLevels | NoneShown | NotRecorded)
 }
 
 fn victims(report: &Report) -> Vec<String> {
@@ -106,15 +123,18 @@ fn victims(report: &Report) -> Vec<String> {
         "demands"
     )];
     let least_s = SHOWN_MIN * all_cpu_time_s(report);
-    let is_shown = |it: &&VictimReport| it.cpu_time_s + it.waited_s >= least_s;
+    let is_in_focus =
+        |it: &VictimReport| report.focus.is_empty() || report.focus.contains(&it.name);
+    let is_shown = |it: &&VictimReport| it.cpu_time_s + it.waited_s >= least_s && is_in_focus(it);
     let mut shown: Vec<&VictimReport> = report.victims.iter().filter(is_shown).collect();
     if !has_truth {
         shown.sort_by(|a, b| b.cpu_time_s.total_cmp(&a.cpu_time_s));
     }
     shown.truncate(ROWS_MAX);
     lines.extend(shown.iter().map(|it| victim(it, has_clock(report))));
-    if shown.len() < report.victims.len() {
-        let others = report.victims.len() - shown.len();
+    let of_focus = report.victims.iter().filter(|it| is_in_focus(it)).count();
+    if shown.len() < of_focus {
+        let others = of_focus - shown.len();
         lines.push(format!("… and {others} more (--json has all)"));
     }
     for (basis, words) in [("assumed", ASSUMED), ("at least", AT_LEAST)] {
@@ -160,7 +180,14 @@ fn interval(estimate: &EstimateReport) -> String {
 fn losses(report: &Report) -> Vec<String> {
     let least_s = SHOWN_MIN * all_cpu_time_s(report);
     let clock_s = |it: &LossReport| it.lost_s.value.max(it.true_lost_s.unwrap_or_default());
-    let is_shown = |it: &&LossReport| it.all_s().max(clock_s(it)) >= least_s && it.all_s() > 0.0;
+    let is_in_focus = |it: &LossReport| {
+        report.focus.is_empty()
+            || report.focus.contains(&it.victim)
+            || it.culprit.as_ref().is_some_and(|culprit| report.focus.contains(culprit))
+    };
+    let is_shown = |it: &&LossReport| {
+        it.all_s().max(clock_s(it)) >= least_s && it.all_s() > 0.0 && is_in_focus(it)
+    };
     let shown: Vec<&LossReport> = report.losses.iter().filter(is_shown).collect();
     if shown.is_empty() {
         return Vec::new();
@@ -204,6 +231,53 @@ fn loss(loss: &LossReport, has_clock: bool) -> String {
         loss.waited_s,
         loss.by_shared_core_s,
     )
+}
+
+/// The longest wait of a program for another, in a sentence.
+fn waits(report: &Report) -> Vec<String> {
+    let is_wait = |it: &&LossReport| it.culprit.as_ref().is_some_and(|it_to| *it_to != it.victim);
+    let is_meant = |it: &&LossReport| report.focus.is_empty() || report.focus.contains(&it.victim);
+    let waits = report.losses.iter().filter(is_wait).filter(is_meant);
+    let Some(longest) = waits.max_by(|a, b| a.waited_s.total_cmp(&b.waited_s)) else {
+        return Vec::new();
+    };
+    if report.scheduler.is_some() || longest.waited_s < SHOWN_MIN * all_cpu_time_s(report) {
+        return Vec::new();
+    }
+    let all_s = report.victims.iter().find(|it| it.name == longest.victim);
+    let all_s = all_s.map_or(0.0, |it| it.cpu_time_s + it.waited_s);
+    vec![
+        String::new(),
+        format!(
+            "{} waited {:.3} s for a CPU that {} had: {:.0} % of the time that it was runnable.",
+            name(&longest.victim, 40),
+            longest.waited_s,
+            name(longest.culprit.as_deref().unwrap_or_default(), 40),
+            100.0 * longest.waited_s / all_s
+        ),
+    ]
+}
+
+/// Where wide code was called.
+fn stacks(report: &Report) -> Vec<String> {
+    if report.stacks.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![
+        String::new(),
+        format!("{:20}{:>7}{:>12}  innermost functions", "wide code of", "seen", "cost s"),
+    ];
+    lines.extend(report.stacks.iter().take(STACKS_SHOWN).map(|stack| {
+        let from = stack.functions.len().saturating_sub(FUNCTIONS_SHOWN);
+        let functions = stack.functions[from..].join(" > ");
+        format!(
+            "{:20}{:>7}{:>12.3}  {functions}",
+            name(&stack.culprit, 19),
+            stack.count,
+            stack.lost_s
+        )
+    }));
+    lines
 }
 
 /// What each culprit cost others, in a sentence.

@@ -1,30 +1,42 @@
 //! Profiles a recorded schedule: what tasks waited for, and what the CPU table says they lost.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use profiler::matrix::Matrix;
 use profiler::recorded;
-use trace::{Event, Source};
+use profiler::time_line::TimeLine;
+use trace::{Event, Header, History, Source};
 
-use super::{Args, Estimator, Report, losses, victims};
-use crate::compare::{REPLAY_CPU, annotated};
+use super::table::CpuOf;
+use super::{Args, Estimator, LossReport, Report, StackReport, losses, victims};
+use crate::compare::annotated;
 
-/// Profiles a recording.
-pub fn run(args: &Args, path: &Path) -> Result<Report> {
+/// Equal parts of a recording's time that its time line has for each CPU.
+const PARTS: usize = 1500;
+/// Stacks that a report has.
+const STACKS_MAX: usize = 200;
+
+/// Profiles a recording; `work` is what the report calls it.
+pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
     options.set.refuse_parameters()?;
     let (history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
     let header = &history.header;
-    let cpu_name = options.cpu.clone().or_else(|| header.cpu.clone());
-    let cpu_name = cpu_name.unwrap_or_else(|| REPLAY_CPU.to_owned());
+    let machine = CpuOf::machine(header.facts.get("machine").map_or("", String::as_str));
+    let named = options.cpu.clone().or_else(|| header.cpu.clone());
+    let has_levels = named.is_some() || machine != CpuOf::NoLevels;
+    let is_own_table = named.is_none() && matches!(machine, CpuOf::Machine(_));
+    let cpu_name = named.unwrap_or_else(|| machine.table().to_owned());
     let file = path.display().to_string();
     let cpu = options.cpu_model(&cpu_name, true).context(options.named_cpu_by(&file))?;
     let reading = recorded::Reading {
         active_cores: options.set.replay.turbo_cores,
         threads_per_core: Some(options.set.replay.threads_per_core).filter(|&it| it > 1),
         seed: options.seed,
+        by: args.focus.by(),
     };
     let profile = recorded::profile(&cpu, &history, &reading);
     ensure!(!profile.groups.is_empty(), "{file}: no task is recorded");
@@ -34,15 +46,17 @@ pub fn run(args: &Args, path: &Path) -> Result<Report> {
     let has_registers =
         history.records.iter().any(|record| matches!(record.event, Event::Registers { .. }));
     let estimator = match (has_wide, has_classes) {
+        _ if !has_levels && !has_classes => Estimator::NoLevels,
         (true, true) => Estimator::Classes,
         (true, false) => Estimator::Registers,
         (false, _) if has_registers => Estimator::NoneShown,
         (false, _) => Estimator::NotRecorded,
     };
     let has_topology = reading.threads_per_core.or(header.threads_per_core).is_some();
+    let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
     Ok(Report {
         schema: 1,
-        work: file,
+        work: work.to_owned(),
         cpu: cpu_name,
         scheduler: None,
         seed: options.seed,
@@ -55,9 +69,66 @@ pub fn run(args: &Args, path: &Path) -> Result<Report> {
         paused_pct: None,
         knows_siblings: has_topology,
         longer_by_profiling_pct: None,
+        is_own_table,
         victims: victims(&profile, &matrix, None),
-        losses: losses(&profile, &matrix, options.set.simulation.smt_share, None),
+        stacks: stacks(&history, args, &losses),
+        losses,
+        focus: args.focus.names(&history)?,
+        notes: notes(header),
+        time_line: Some(TimeLine::of(&history, args.focus.by(), PARTS)),
     })
+}
+
+/// The stacks of wide code, those of the greatest losses first.
+fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackReport> {
+    let header = &history.header;
+    let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for record in &history.records {
+        if let Event::Stack { task, stack } = record.event {
+            *counts.entry((task, stack)).or_default() += 1;
+        }
+    }
+    let of = |((tid, stack), count)| {
+        let at = header.tasks.binary_search_by_key(&tid, |task| task.tid).ok()?;
+        let task = &header.tasks[at];
+        Some(StackReport {
+            culprit: args.focus.by().name(task),
+            thread: task.comm.clone(),
+            functions: header.stacks.get(stack as usize)?.clone(),
+            count,
+            lost_s: 0.0,
+        })
+    };
+    let mut stacks: Vec<StackReport> = counts.into_iter().filter_map(of).collect();
+    let mut of_culprit: BTreeMap<String, u64> = BTreeMap::new();
+    for stack in &stacks {
+        *of_culprit.entry(stack.culprit.clone()).or_default() += stack.count;
+    }
+    for stack in &mut stacks {
+        let is_its = |it: &&LossReport| {
+            it.culprit.as_ref() == Some(&stack.culprit) && it.victim != stack.culprit
+        };
+        let lost_s: f64 = losses.iter().filter(is_its).map(|it| it.lost_s.value).sum();
+        stack.lost_s = lost_s * stack.count as f64 / of_culprit[&stack.culprit] as f64;
+    }
+    stacks.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s).then(b.count.cmp(&a.count)));
+    stacks.truncate(STACKS_MAX);
+    stacks
+}
+
+/// What a reader should know of the recording.
+fn notes(header: &Header) -> Vec<String> {
+    let number = |name: &str| header.facts.get(name).and_then(|fact| fact.parse::<u64>().ok());
+    let mut notes = Vec::new();
+    if let Some(lost) = number("lost_events").filter(|&lost| lost > 0) {
+        notes.push(format!("{lost} events were lost for want of room, so waits are incomplete"));
+    }
+    if let Some(permille) = number("runtime_per_wall_permille").filter(|&it| it < 950) {
+        notes.push(format!(
+            "tasks had only {permille} of 1000 parts of the CPU time: the host took the rest"
+        ));
+    }
+    notes
 }
 
 /// Nothing is simulated here.

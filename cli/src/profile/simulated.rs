@@ -77,11 +77,16 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         unprofiled_s: Some(without.simulated_ns as f64 / 1e9),
         estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
         samples: (!args.no_pauses).then_some(profile.tally),
+        is_own_table: true,
         knows_siblings: true,
         paused_pct: (!args.no_pauses).then_some(paused_pct),
         longer_by_profiling_pct: (!args.no_pauses).then(|| mean(&changes_pct)),
         victims: victims(&profile, &matrix, Some([&with, &without])),
         losses: losses(&profile, &matrix, smt_share, Some(&with)),
+        stacks: Vec::new(),
+        focus: Vec::new(),
+        notes: Vec::new(),
+        time_line: None,
     })
 }
 

@@ -1,19 +1,15 @@
 //! `evenkeel trace record`: records the schedule of this machine.
 
-mod room;
-mod session;
-mod workload;
-
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use cpu_model::Class;
-use sensors::recorder::Mark;
+use sensors::recorder::{Mark, Wanted};
 
 use crate::seconds::seconds;
-use crate::{doctor, files};
+use crate::{doctor, files, recorder};
 
 pub const EXAMPLES: &str = "\
 Examples (as root, or with the two capabilities that an error names):
@@ -77,18 +73,19 @@ pub fn run(args: Args) -> Result<()> {
     let facts = doctor::probe();
     // First of all: the warden is a fork of this process.
     let command = (!args.command.is_empty())
-        .then(|| workload::Workload::prepare(&args.command))
+        .then(|| recorder::Workload::prepare(&args.command))
         .transpose()
         .context("preparing the command")?;
-    let plan = session::Plan {
+    let plan = recorder::Plan {
         output: &args.output,
         duration: args.duration,
-        marks: &args.uprobe,
+        wanted: Wanted { marks: &args.uprobe, messages: true, stacks: false },
         words: &args.command,
         facts: &facts,
     };
-    let ended = session::record(plan, command)?;
-    eprint!("{}", ended.summary);
+    let ended = recorder::record(plan, command)?;
+    eprintln!("{}: {} switches", args.output.display(), ended.switches);
+    ended.notes.iter().for_each(|note| eprintln!("  {note}"));
     match ended.code {
         0 => Ok(()),
         code => std::process::exit(code),

@@ -9,7 +9,7 @@ use std::io;
 
 use cpu_model::Class;
 use trace::import::order::{Output, Window};
-use trace::{CPUS_MAX, Event, Header, RECORDS_MAX, Sink, SwitchState, TASKS_MAX};
+use trace::{CPUS_MAX, ControlGroup, Event, Header, RECORDS_MAX, Sink, SwitchState, TASKS_MAX};
 
 use super::record::{Kind, Raw};
 use super::tasks::{IDLE, Tasks};
@@ -122,15 +122,15 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.met.records + RESERVE >= RECORDS_MAX || self.tasks.seen + RESERVE >= TASKS_MAX
     }
 
-    /// Ends the history: `header` has the known facts of the machine, `control_group` the path of a
-    /// control group by its number.
+    /// Ends the history: `header` has the known facts of the machine, `control_group` the control
+    /// group of a number.
     ///
     /// # Errors
     /// The sink's error, and an error for a machine without any record.
     pub fn finish(
         mut self,
         mut header: Header,
-        control_group: &dyn Fn(u64) -> Option<String>,
+        control_group: &mut dyn FnMut(u64) -> Option<ControlGroup>,
     ) -> io::Result<Met> {
         while let Some(raw) = self.held.pop() {
             self.apply(&raw)?;

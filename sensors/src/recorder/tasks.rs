@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use trace::{TaskInfo, clean};
+use trace::{ControlGroup, TaskInfo, clean};
 
 use super::record::{Description, Raw};
 
@@ -128,7 +128,10 @@ impl Tasks {
     }
 
     /// The tasks that the history names, as it lists them.
-    pub fn infos(&self, control_group: &dyn Fn(u64) -> Option<String>) -> Vec<TaskInfo> {
+    pub fn infos(
+        &self,
+        control_group: &mut dyn FnMut(u64) -> Option<ControlGroup>,
+    ) -> Vec<TaskInfo> {
         // Stands for a leader of which nothing is known.
         let mut eldest: HashMap<usize, &Task> = HashMap::new();
         for task in self.tasks.iter().filter(|task| task.description.is_some()) {

@@ -64,11 +64,14 @@ fn stacks_and_control_groups_are_kept_and_cleaned() {
     let stack = "{\"t\":1,\"e\":\"stack\",\"task\":7,\"stack\":0}";
     let listed = format!("{{\"stack\":[\"main\",\"a\\nb\",\"{}\"]}}", "x".repeat(500));
     let task = "{\"task\":{\"tid\":7,\"comm\":\"w\",\"app\":\"w\",\
-                \"control_group\":\"/system.slice/a\\u001bb.service\"}}";
+                \"control_group\":{\"path\":\"/system.slice/a\\u001bb.service\",\"name\":\"a\"}}}";
     let once = read(&[MAGIC, COMES, stack, task, &listed, &end(2)]).unwrap();
     assert_eq!(once.header.stacks, [["main", "a\u{fffd}b", &"x".repeat(trace::FUNCTION_MAX)]]);
-    let path = once.header.tasks[0].control_group.as_deref();
-    assert_eq!(path, Some("/system.slice/a\u{fffd}b.service"));
+    let group = once.header.tasks[0].control_group.as_ref().unwrap();
+    assert_eq!(
+        (group.path.as_str(), group.name.as_str()),
+        ("/system.slice/a\u{fffd}b.service", "a")
+    );
     let again = History::read(&once.write(Vec::new()).unwrap()[..]).unwrap();
     assert_eq!(once, again);
 }

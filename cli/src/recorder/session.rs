@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::io::Write;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -16,12 +15,14 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::time::{ClockId, clock_gettime};
 use sensors::facts::Facts;
-use sensors::recorder::{Follower, Mark, Met, RecordError, Recorder};
-use trace::{Header, HistoryWriter, SCHEMA, Sink, Source};
+use sensors::recorder::{Follower, Met, RecordError, Recorder, Wanted};
+use trace::{ControlGroup, Header, HistoryWriter, SCHEMA, Sink, Source};
 
 use super::room::{KEPT, Room, keep_beside};
+use super::symbols::Symbols;
 use super::workload::{End, Workload};
-use crate::files;
+use crate::control_groups::Names;
+use crate::{files, terminal};
 
 /// Between two looks into the buffer, which holds a quarter of a million records; our choice.
 const LOOK: Duration = Duration::from_millis(100);
@@ -30,14 +31,17 @@ const LOOK: Duration = Duration::from_millis(100);
 pub struct Plan<'a> {
     pub output: &'a Path,
     pub duration: Option<Duration>,
-    pub marks: &'a [Mark],
+    pub wanted: Wanted<'a>,
     pub words: &'a [OsString],
     pub facts: &'a Facts,
 }
 
-/// Messages for the end.
+/// How a recording ended.
 pub struct Ended {
-    pub summary: String,
+    pub switches: u64,
+    /// What a reader of the recording should know.
+    pub notes: Vec<String>,
+    /// The exit code of the command; 0 if the recording ended first.
     pub code: i32,
 }
 
@@ -54,7 +58,7 @@ enum Why {
 /// Records, and writes the file.
 pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
     let signals = Signals::block()?;
-    let mut recorder = Recorder::start(&plan.facts.online, plan.marks)
+    let mut recorder = Recorder::start(&plan.facts.online, &plan.wanted)
         .map_err(|error| advise(error, plan.facts))?;
     let slept_ns = suspended_ns();
     let (met, why, end, lost) = files::write_with(plan.output, |output| {
@@ -71,36 +75,88 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
             let name = plan.words[0].to_string_lossy();
             command.start().with_context(|| format!("cannot run {name}"))?;
         }
-        let why = follow(&plan, &mut recorder, &mut follower, &signals, command.as_ref(), &full)?;
+        let mut known = Known::new();
+        let why = follow(
+            &plan,
+            &mut recorder,
+            &mut follower,
+            &mut known,
+            &signals,
+            command.as_ref(),
+            &full,
+        )?;
         recorder.stop()?;
+        take_all(&mut recorder, &mut follower, &mut known)?;
         let end = command.take().map(Workload::end).transpose().context("ending the command")?;
-        take_all(&mut recorder, &mut follower)?;
         let lost = recorder.lost()?;
         let mut header = header(&plan, &recorder.missing, lost);
+        header.stacks = known.symbols.into_stacks();
         let asleep_ns = suspended_ns().saturating_sub(slept_ns);
         if asleep_ns > 0 {
             header.facts.insert("suspended_ns".to_owned(), asleep_ns.to_string());
         }
-        let met = follower.finish(header)?;
+        let mut groups = known.groups;
+        let met = follower.finish(header, &mut |id| {
+            let labels = groups.labels(id)?;
+            Some(ControlGroup { path: labels.path.clone(), name: labels.short_name() })
+        })?;
         writer.into_inner()?.flush()?;
         Ok((met, why, end, lost))
     })?;
     let missing = &recorder.missing;
     Ok(Ended {
-        summary: summary(&plan, &met, missing, lost, why, end),
+        switches: met.switches,
+        notes: notes(&met, missing, lost, why, end),
         code: end.filter(|_| why == Why::Command).map_or(0, End::code),
     })
 }
 
 /// Signals that end a recording; SIGPIPE never does.
+const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
+
+/// The blocked signals that end a recording.
 struct Signals(SignalFd);
 
 impl Signals {
     fn block() -> Result<Self> {
-        let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
+        let set: SigSet = ENDING.into_iter().collect();
         set.thread_block().context("blocking signals")?;
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self(SignalFd::with_flags(&set, flags).context("waiting for signals")?))
+    }
+}
+
+impl Drop for Signals {
+    /// What comes after the recording can be interrupted again.
+    fn drop(&mut self) {
+        // An error would leave the signals blocked, as they are now.
+        let _ = ENDING.into_iter().collect::<SigSet>().thread_unblock();
+    }
+}
+
+/// What must be looked up while the recorded tasks are alive.
+struct Known {
+    groups: Names,
+    symbols: Symbols,
+    looked: Instant,
+}
+
+impl Known {
+    /// Between two looks for new control groups.
+    const LOOK: Duration = Duration::from_secs(1);
+
+    fn new() -> Self {
+        let mut groups = Names::of_this_machine();
+        groups.refresh();
+        Self { groups, symbols: Symbols::default(), looked: Instant::now() }
+    }
+
+    fn look(&mut self, recorder: &mut Recorder) {
+        self.symbols.add(recorder.take_stacks());
+        if self.looked.elapsed() > Self::LOOK {
+            self.groups.refresh();
+            self.looked = Instant::now();
+        }
     }
 }
 
@@ -109,18 +165,23 @@ fn follow<S: Sink>(
     plan: &Plan<'_>,
     recorder: &mut Recorder,
     follower: &mut Follower<'_, S>,
+    known: &mut Known,
     signals: &Signals,
     command: Option<&Workload>,
     disk_full: &Rc<Cell<bool>>,
 ) -> Result<Why> {
     let begin = Instant::now();
+    let bar = plan.duration.filter(|_| command.is_none()).map(terminal::clock);
     loop {
-        take_all(recorder, follower)?;
+        take_all(recorder, follower, known)?;
         if disk_full.get() {
             return Ok(Why::DiskFull);
         }
         if follower.is_full() {
             return Ok(Why::HistoryFull);
+        }
+        if let Some(bar) = &bar {
+            bar.set_position(begin.elapsed().as_secs());
         }
         let left = plan.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
         if left == Some(Duration::ZERO) {
@@ -144,10 +205,15 @@ fn follow<S: Sink>(
     }
 }
 
-fn take_all<S: Sink>(recorder: &mut Recorder, follower: &mut Follower<'_, S>) -> Result<()> {
+fn take_all<S: Sink>(
+    recorder: &mut Recorder,
+    follower: &mut Follower<'_, S>,
+    known: &mut Known,
+) -> Result<()> {
     for raw in recorder.read()? {
         follower.take(raw)?;
     }
+    known.look(recorder);
     Ok(())
 }
 
@@ -193,19 +259,9 @@ fn suspended_ns() -> u64 {
     if asleep < Duration::from_millis(1) { 0 } else { asleep.as_nanos() as u64 }
 }
 
-fn summary(
-    plan: &Plan<'_>,
-    met: &Met,
-    missing: &[&str],
-    lost: u64,
-    why: Why,
-    end: Option<End>,
-) -> String {
-    let mut text = format!("{}: {} switches\n", plan.output.display(), met.switches);
-    let mut note = |line: String| {
-        // Writing to a string cannot fail.
-        let _ = writeln!(text, "  {line}");
-    };
+fn notes(met: &Met, missing: &[&str], lost: u64, why: Why, end: Option<End>) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |line: String| notes.push(line);
     match why {
         Why::DiskFull => note("the disk is full: it ends with what fits".to_owned()),
         Why::HistoryFull => note("it ends with as much as a history holds".to_owned()),
@@ -232,7 +288,7 @@ fn summary(
     if !missing.is_empty() {
         note(format!("not recorded, since this kernel does not show it: {}", missing.join(", ")));
     }
-    text
+    notes
 }
 
 /// The error, and its remedy.

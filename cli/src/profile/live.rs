@@ -1,0 +1,125 @@
+//! Profiles this machine: records its schedule for a while, then analyses the recording.
+
+use std::ffi::OsString;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use sensors::recorder::Wanted;
+
+use super::{Args, Report, recorded};
+use crate::recorder::{Plan, Workload, record};
+use crate::seconds::seconds;
+use crate::{doctor, files};
+
+/// What to record.
+#[derive(clap::Args)]
+#[command(next_help_heading = "This machine")]
+pub struct Live {
+    /// Profiles this machine, all CPUs and tasks
+    #[arg(short, long, conflicts_with_all = ["scenario", "trace", "command"])]
+    all: bool,
+
+    /// How long; CMD ends then [default: 10 s, or until CMD ends]
+    #[arg(long, value_name = "SECONDS", conflicts_with_all = ["scenario", "trace"],
+        value_parser = |text: &str| seconds(text, 0.1..=86_400.0))]
+    duration: Option<Duration>,
+
+    /// Keeps the recording, which --replay analyses again, here or elsewhere
+    #[arg(long, value_name = "FILE.ektrace", conflicts_with_all = ["scenario", "trace"])]
+    record: Option<PathBuf>,
+
+    /// Command to run while the machine is profiled
+    #[arg(last = true, value_name = "CMD", conflicts_with_all = ["scenario", "trace"])]
+    command: Vec<OsString>,
+}
+
+/// Length of a profile without a command.
+const DURATION: Duration = Duration::from_secs(10);
+/// How long switches are counted to estimate the cost.
+const LOOK: Duration = Duration::from_millis(200);
+/// CPU time that a switch costs with its wake-up and registers, in the kernel and in the reader,
+/// and bytes of the file (docs/measurements/profiler.md).
+const COST_OF_SWITCH_US: f64 = 3.0;
+const BYTES_OF_SWITCH: f64 = 20.0;
+
+impl Live {
+    /// Whether this machine is to be profiled.
+    pub fn is_wanted(&self, has_focus: bool) -> bool {
+        self.all || !self.command.is_empty() || self.duration.is_some() || has_focus
+    }
+}
+
+/// Profiles this machine; the exit code is that of the command.
+pub fn run(args: &Args) -> Result<(Report, i32)> {
+    let live = &args.live;
+    args.focus.refuse_missing()?;
+    let facts = doctor::probe();
+    if let Some(path) = &live.record {
+        files::refuse_unwritable(path)?;
+    }
+    let folder = tempfile::tempdir().context("making a folder for the recording")?;
+    let kept = live.record.clone().unwrap_or_else(|| folder.path().join("profile.ektrace"));
+    // First of all: the warden is a fork of this process.
+    let command = (!live.command.is_empty())
+        .then(|| Workload::prepare(&live.command))
+        .transpose()
+        .context("preparing the command")?;
+    let duration = if command.is_none() { Some(DURATION) } else { None };
+    let duration = live.duration.or(duration);
+    eprint!("{}", expected_cost(facts.online.len(), duration));
+    let ended = record(
+        Plan {
+            output: &kept,
+            duration,
+            wanted: Wanted { marks: &[], messages: live.record.is_some(), stacks: true },
+            words: &live.command,
+            facts: &facts,
+        },
+        command,
+    )?;
+    let title = match live.command.first() {
+        None => "this machine".to_owned(),
+        Some(program) => {
+            let program = Path::new(program).file_name().unwrap_or(program);
+            format!("this machine with {}", trace::clean(program.as_encoded_bytes()))
+        }
+    };
+    let mut report = recorded::run(args, &kept, &title)?;
+    report.notes.extend(ended.notes);
+    if live.record.is_some() {
+        report.notes.push(format!("the recording is {}; --replay reads it", kept.display()));
+    }
+    Ok((report, ended.code))
+}
+
+/// What recording will cost at the present rate of switches.
+fn expected_cost(cpus: usize, duration: Option<Duration>) -> String {
+    let mut text = String::new();
+    let begin = Instant::now();
+    let before = switches();
+    std::thread::sleep(LOOK);
+    let (Some(before), Some(after)) = (before, switches()) else { return text };
+    let rate = (after.saturating_sub(before)) as f64 / begin.elapsed().as_secs_f64();
+    let share_pct = 100.0 * rate * COST_OF_SWITCH_US * 1e-6 / cpus.max(1) as f64;
+    let mb = rate * BYTES_OF_SWITCH * 1e-6;
+    // Writing to a string cannot fail.
+    let _ = write!(
+        text,
+        "Recording {}: at the present {rate:.0} switches a second this costs about \
+         {share_pct:.2} % of {cpus} CPUs, and {mb:.2} MB/s\n",
+        duration.map_or("until the command ends".to_owned(), |it| format!(
+            "for {} s",
+            it.as_secs_f64()
+        )),
+    );
+    text
+}
+
+/// Switches of the machine since its start.
+fn switches() -> Option<u64> {
+    let text = fs::read_to_string("/proc/stat").ok()?;
+    text.lines().find_map(|line| line.strip_prefix("ctxt "))?.trim().parse().ok()
+}
