@@ -7,6 +7,7 @@
 //! | How does perf name an event? | `code.rs`, `device.rs` |
 //! | How is an event opened and read? | `counter.rs` |
 //! | What happened on a CPU? | `reader.rs` |
+//! | What does a CPU answer at which cost, and what stays unknown? | `offer.rs` |
 //! | Why can an event not be counted, and what is to be done? | `refusal.rs` |
 
 mod code;
@@ -14,6 +15,7 @@ mod counter;
 mod cpu;
 mod device;
 mod events;
+mod offer;
 mod reader;
 mod refusal;
 #[rustfmt::skip]
@@ -24,5 +26,6 @@ pub use counter::{Counts, EVENTS_MAX, Group, ReadError};
 pub use cpu::{CpuId, microarchitectures};
 pub use device::{DeviceEvent, FOLDER, aperf_mperf, device_event};
 pub use events::{Event, Microarchitecture, Model, Question, Scope, code};
+pub use offer::Offer;
 pub use reader::{Clock, ClockReading, CpuCounters, Energy, Reading};
 pub use refusal::{Circumstances, Refusal};

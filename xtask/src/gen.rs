@@ -3,8 +3,8 @@
 //! `policy/proof/drivers.c` calls every function of the policy headers and of the license machine
 //! with arbitrary arguments, for the proof. The pages of the task
 //! runtime and of its measurements have the look of the report's pages: copies of the style sheets,
-//! since `tasks/` uses no file outside. `sensors/src/pmu/table.rs` has the performance events of each CPU, from
-//! Intel's lists.
+//! since `tasks/` uses no file outside. `sensors/src/pmu/table.rs` has the performance events of
+//! each CPU.
 
 mod events;
 

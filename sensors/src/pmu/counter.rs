@@ -12,7 +12,7 @@ use perf_event_open_sys::bindings::{self, perf_event_attr};
 use perf_event_open_sys::{ioctls, perf_event_open};
 
 use super::code::Code;
-use super::refusal::Refusal;
+use super::refusal::{Circumstances, Refusal};
 
 /// Most events that are read at once; no PMU of ours has as many counters.
 pub const EVENTS_MAX: usize = 16;
@@ -39,21 +39,25 @@ pub enum ReadError {
 impl fmt::Display for ReadError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Taken => out.write_str(
-                "other users have the counters: end a running perf, or switch the watchdog off by \
-                 sudo sysctl kernel.nmi_watchdog=0",
-            ),
-            Self::Shared { enabled_ns, running_ns } => write!(
-                out,
-                "the counters counted for {running_ns} of {enabled_ns} ns: end a running perf, or \
-                 ask for fewer events"
-            ),
-            Self::Backwards => out.write_str(
-                "a count is smaller than before: compare readings of the same open counters only",
-            ),
-            Self::Errno(errno) => {
-                write!(out, "reading a counter fails with error {errno}: see perf_event_open(2)")
+            Self::Taken => out.write_str("the counters are in use"),
+            Self::Shared { enabled_ns, running_ns } => {
+                write!(out, "the counters counted for {running_ns} of {enabled_ns} ns")
             }
+            Self::Backwards => out.write_str("a count is smaller than before"),
+            Self::Errno(errno) => write!(out, "reading a counter fails (errno {errno})"),
+        }
+    }
+}
+
+impl ReadError {
+    /// What is wrong on this machine and what to do about it, in one sentence.
+    #[must_use]
+    pub fn sentence(self, machine: &Circumstances) -> String {
+        match self {
+            Self::Taken => Refusal::Taken.sentence(machine),
+            Self::Shared { .. } => format!("{self}; {}", Refusal::Taken.sentence(machine)),
+            Self::Backwards => format!("{self}: compare readings of the same open counters"),
+            Self::Errno(_) => format!("{self}: see perf_event_open(2)"),
         }
     }
 }
@@ -207,6 +211,14 @@ mod tests {
         let shared = ReadError::Shared { enabled_ns: 1000, running_ns: 999 };
         assert_eq!(decode(&[1, 1000, 999, 5], 1), Err(shared));
         assert!(shared.to_string().contains("999 of 1000 ns"));
+        let watched = Circumstances { nmi_watchdog: true, ..Circumstances::default() };
+        for error in [shared, ReadError::Taken] {
+            assert!(error.sentence(&watched).contains("kernel.nmi_watchdog=0"), "{error:?}");
+            assert!(!error.sentence(&Circumstances::default()).contains("watchdog"));
+        }
+        for error in [ReadError::Backwards, ReadError::Errno(5)] {
+            assert!(error.sentence(&watched).contains(": "), "{error:?}");
+        }
     }
 
     proptest! {
