@@ -91,10 +91,26 @@ impl Group {
     /// # Panics
     /// Without an event, or with more than [`EVENTS_MAX`].
     pub fn open(codes: &[Code], cpu: u32) -> Result<Self, (usize, Refusal)> {
+        Self::open_of(codes, Counted::Cpu(cpu))
+    }
+
+    /// Opens events of the calling thread in user mode, which most users may count, and has them
+    /// count.
+    ///
+    /// # Errors
+    /// As for [`Group::open`].
+    ///
+    /// # Panics
+    /// As for [`Group::open`].
+    pub fn open_of_this_thread(codes: &[Code]) -> Result<Self, (usize, Refusal)> {
+        Self::open_of(codes, Counted::ThisThread)
+    }
+
+    fn open_of(codes: &[Code], counted: Counted) -> Result<Self, (usize, Refusal)> {
         assert!((1..=EVENTS_MAX).contains(&codes.len()), "{} events", codes.len());
         let mut files: Vec<OwnedFd> = Vec::with_capacity(codes.len());
         for (position, &code) in codes.iter().enumerate() {
-            let file = open(code, cpu, files.first()).map_err(|error| {
+            let file = open(code, counted, files.first()).map_err(|error| {
                 let errno = error.raw_os_error().unwrap_or(0);
                 (position, Refusal::of(errno, code, position > 0))
             })?;
@@ -150,7 +166,16 @@ impl AsFd for Group {
     }
 }
 
-fn open(code: Code, cpu: u32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
+/// The tasks whose events are counted.
+#[derive(Clone, Copy)]
+enum Counted {
+    /// Every task, on this CPU.
+    Cpu(u32),
+    /// The calling thread in user mode, on any CPU.
+    ThisThread,
+}
+
+fn open(code: Code, counted: Counted, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     let mut attributes = perf_event_attr {
         type_: code.device,
         size: bindings::PERF_ATTR_SIZE_VER0,
@@ -165,14 +190,21 @@ fn open(code: Code, cpu: u32, leader: Option<&OwnedFd>) -> io::Result<OwnedFd> {
     // Only a leader may be pinned; the group begins when it is enabled.
     attributes.set_pinned(u64::from(leader.is_none()));
     attributes.set_disabled(u64::from(leader.is_none()));
-    const EVERY_TASK: libc::pid_t = -1;
+    const ANY: libc::c_int = -1;
     const NO_GROUP: libc::c_int = -1;
     let leader = leader.map_or(NO_GROUP, AsRawFd::as_raw_fd);
-    let cpu = libc::c_int::try_from(cpu).map_err(|_| io::Error::from_raw_os_error(libc::ENODEV))?;
+    let no_cpu = |_| io::Error::from_raw_os_error(libc::ENODEV);
+    let (task, cpu) = match counted {
+        Counted::Cpu(cpu) => (ANY, libc::c_int::try_from(cpu).map_err(no_cpu)?),
+        Counted::ThisThread => (0, ANY),
+    };
+    let is_user_only = u64::from(matches!(counted, Counted::ThisThread));
+    attributes.set_exclude_kernel(is_user_only);
+    attributes.set_exclude_hv(is_user_only);
     let flags = bindings::PERF_FLAG_FD_CLOEXEC.into();
     // SAFETY: the structure has at least the bytes that its member `size` declares, and lives
     // during the call.
-    match unsafe { perf_event_open(&raw mut attributes, EVERY_TASK, cpu, leader, flags) } {
+    match unsafe { perf_event_open(&raw mut attributes, task, cpu, leader, flags) } {
         // SAFETY: `perf_event_open` has just returned this file; nothing else closes it.
         file if file >= 0 => Ok(unsafe { OwnedFd::from_raw_fd(file) }),
         _ => Err(io::Error::last_os_error()),

@@ -1,5 +1,7 @@
 //! Which microarchitecture is a CPU, so that the right event codes are used?
 
+use serde::{Deserialize, Serialize};
+
 use super::events::{Microarchitecture, Model};
 use super::table::TABLE;
 
@@ -10,7 +12,7 @@ pub fn microarchitectures() -> &'static [Microarchitecture] {
 }
 
 /// What CPUID says of a CPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CpuId {
     /// Whether Intel made the CPU: codes are of one vendor.
     pub is_intel: bool,
