@@ -393,10 +393,11 @@ fn map_mut<'a>(object: &'a mut Object, name: &str) -> MapMut<'a> {
 mod tests {
     use libbpf_rs::{MapHandle, MapType};
     use libbpf_sys::bpf_map_create_opts;
+    use sensors::pmu::{Code, Refusal};
 
     use super::*;
     use crate::interface::HardwareEvent;
-    use crate::sensors::{Choice, Code, Frequency, Source};
+    use crate::sensors::{Choice, Frequency, Source};
 
     /// Perf's software clock stands for cycles. The kernel refuses files that are not of perf, and
     /// indices beyond the map's size.
@@ -413,10 +414,7 @@ mod tests {
         let counters = match Counters::open(&choice, &[0]) {
             Ok(counters) => counters,
             // An ordinary user, or root of a container.
-            Err((_, _, error)) => {
-                assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
-                return;
-            }
+            Err((_, _, refusal)) => return assert_eq!(refusal, Refusal::NotPermitted),
         };
         let events = |entries: u32| {
             let options = bpf_map_create_opts {

@@ -3,20 +3,20 @@
 //! | Question | Where |
 //! |---|---|
 //! | Which of the available sources is the best? | here |
-//! | Which event has which code? | `codes.rs` |
-//! | Do the counters open, and do they count? | `counters.rs` |
+//! | Which event has which code, and which open? | `codes.rs` |
+//! | Do the counters of all CPUs count? | `counters.rs` |
 //! | When are counters given up, and taken back? | `given_up.rs` |
 
-mod codes;
+pub mod codes;
 pub mod counters;
 pub mod given_up;
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-use crate::interface::{HardwareEvent, Sensor};
+use sensors::pmu::{Code, Refusal};
 
-pub use codes::{Code, codes};
+use crate::interface::{HardwareEvent, Sensor};
 
 /// Sources of the classes of tasks, best first; the names are the simulator's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -76,33 +76,20 @@ pub enum Frequency {
     Table,
 }
 
-/// Why an event cannot be counted.
+/// Why an event cannot be counted, or is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
-    /// The CPU table has no such event.
-    NotInTable,
-    /// The codes of the CPU table are another CPU's.
+pub enum Lack {
+    /// The CPU table is another CPU's, whose levels are not those that events of this CPU count.
     OtherCpu,
-    /// Perf has no such device.
-    NoDevice,
-    /// The kernel's answer.
-    Errno(i32),
+    /// The event, or the machine, refuses.
+    Refused(Refusal),
 }
 
-/// `ENOENT`: perf knows no such event on this machine (perf_event_open(2)).
-const ENOENT: i32 = 2;
-/// `EPERM` and `EACCES`.
-const DENIED: [i32; 2] = [1, 13];
-
-impl fmt::Display for Refusal {
+impl fmt::Display for Lack {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotInTable => out.write_str("not in the CPU table"),
             Self::OtherCpu => out.write_str("the CPU table is another CPU's"),
-            Self::NoDevice => out.write_str("perf has no device msr"),
-            Self::Errno(ENOENT) => out.write_str("no PMU (ENOENT)"),
-            Self::Errno(errno) if DENIED.contains(errno) => out.write_str("not permitted"),
-            Self::Errno(errno) => write!(out, "perf refuses it (errno {errno})"),
+            Self::Refused(refusal) => refusal.fmt(out),
         }
     }
 }
@@ -111,7 +98,7 @@ impl fmt::Display for Refusal {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Found {
     /// By event: the code with which the event opens, or why not.
-    pub events: BTreeMap<HardwareEvent, Result<Code, Refusal>>,
+    pub events: BTreeMap<HardwareEvent, Result<Code, Lack>>,
     /// The codes of aperf and mperf, if both open.
     pub msr: Option<[Code; 2]>,
     /// Whether the kernel keeps saved registers where the scheduler reads them.
@@ -121,11 +108,11 @@ pub struct Found {
 }
 
 impl Found {
-    fn refusal(&self, event: HardwareEvent) -> Option<Refusal> {
+    fn lack(&self, event: HardwareEvent) -> Option<Lack> {
         match self.events.get(&event) {
             Some(Ok(_)) => None,
-            Some(Err(refusal)) => Some(*refusal),
-            None => Some(Refusal::NotInTable),
+            Some(Err(lack)) => Some(*lack),
+            None => Some(Lack::Refused(Refusal::NoEvent)),
         }
     }
 
@@ -137,7 +124,7 @@ impl Found {
         let cycles = [HardwareEvent::Cycles, HardwareEvent::RefCycles];
         if self.msr.is_some() {
             Frequency::Msr
-        } else if cycles.iter().all(|&event| self.refusal(event).is_none()) {
+        } else if cycles.iter().all(|&event| self.lack(event).is_none()) {
             Frequency::Pmu
         } else {
             Frequency::Table
@@ -153,13 +140,13 @@ impl Found {
             }),
             Source::D7 | Source::FpRetired => {
                 let missing = |&event: &HardwareEvent| {
-                    self.refusal(event).map(|refusal| format!("{}: {refusal}", event.signal()))
+                    self.lack(event).map(|lack| format!("{}: {lack}", event.question().name()))
                 };
                 source.needs().iter().find_map(missing).or_else(|| {
                     let no_cycles = self.frequency() == Frequency::Table;
-                    let refusal = self.refusal(HardwareEvent::Cycles);
-                    let refusal = refusal.or_else(|| self.refusal(HardwareEvent::RefCycles));
-                    no_cycles.then(|| format!("cycles: {}", refusal.unwrap_or(Refusal::NoDevice)))
+                    let lack = self.lack(HardwareEvent::Cycles);
+                    let lack = lack.or_else(|| self.lack(HardwareEvent::RefCycles))?;
+                    no_cycles.then(|| format!("cycles: {lack}"))
                 })
             }
         }

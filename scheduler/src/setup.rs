@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use cpu_model::{CpuModel, CpuTable, TurboMode};
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
+use sensors::pmu::{self, CpuId, Microarchitecture};
 use trace::classes::Rules;
 
 use scheduler::cgroups::{self, Listed};
@@ -14,8 +15,9 @@ use scheduler::cpu;
 use scheduler::interface::{self, Compensation, Config, CoreRule, Part, Specialization};
 use scheduler::kernel::Kernel;
 use scheduler::kinds;
-use scheduler::sensors::counters::{Counters, probe};
-use scheduler::sensors::{Choice, Found, choose, codes};
+use scheduler::sensors::codes::{codes, probe};
+use scheduler::sensors::counters::Counters;
+use scheduler::sensors::{Choice, Found, choose};
 use scheduler::stats::About;
 use scheduler::topology::{self, Topology};
 
@@ -59,7 +61,7 @@ pub fn cgroups(args: &Args) -> Result<String> {
 struct Cpu {
     table: CpuTable,
     model: CpuModel,
-    /// Whether the table is this machine's, so that its event codes count the right events.
+    /// Whether the table is this machine's, so that its levels are those that events count.
     is_this: bool,
 }
 
@@ -204,10 +206,24 @@ fn mode(args: &Args) -> Result<(Mode, Option<Cpu>, Option<String>)> {
 /// Longest CPU table that is read; the embedded ones have 6 kB.
 const TABLE_BYTES_MAX: u64 = 1 << 20;
 
+/// What the kernel says of this machine's CPUs.
+fn cpuinfo() -> Option<String> {
+    fs::read_to_string("/proc/cpuinfo").ok()
+}
+
 /// The model name of this machine's CPUs.
 fn this_cpu() -> Option<String> {
-    let cpuinfo = fs::read_to_string("/proc/cpuinfo").ok()?;
-    cpu::model_name(&cpuinfo).map(str::to_owned)
+    cpu::model_name(&cpuinfo()?).map(str::to_owned)
+}
+
+/// The microarchitecture of this machine's CPUs, where its events are known.
+fn microarchitecture() -> Option<&'static Microarchitecture> {
+    CpuId::parse(&cpuinfo()?)?.microarchitecture()
+}
+
+/// The text of a file that describes a device of perf.
+fn device_file(name: &str) -> Option<String> {
+    fs::read_to_string(Path::new(pmu::FOLDER).join(name)).ok()
 }
 
 /// The table of that name, or in that file, and whether the table is this machine's. A file is
@@ -268,7 +284,7 @@ pub fn setup(args: &Args, plan: Plan, kernel: &Kernel, topology: &Topology) -> R
     let found = Found {
         tells_registers: kernel.keeps_registers(),
         has_rules: !rules.is_empty(),
-        ..probe(codes(&cpu.table, is_this), first)
+        ..probe(codes(microarchitecture(), is_this), first, device_file)
     };
     let is_default = args.mode.is_none() && args.sensors.wanted().is_none();
     let choice = match choose(&found, args.sensors.wanted()) {
@@ -312,9 +328,9 @@ fn open(choice: &Choice, cpus: &[u32]) -> Result<Counters> {
     {
         setrlimit(Resource::RLIMIT_NOFILE, hard, hard).context("room for open files")?;
     }
-    Counters::open(choice, cpus).map_err(|(event, cpu, error)| {
-        let name = event.signal();
-        anyhow::Error::from(error).context(format!(
+    Counters::open(choice, cpus).map_err(|(event, cpu, refusal)| {
+        let name = event.question().name();
+        anyhow::Error::from(refusal).context(format!(
             "{name} opened on the first CPU and not on CPU {cpu}; --sensors xinuse needs no counter"
         ))
     })

@@ -210,7 +210,7 @@ impl Watch<'_> {
             given_up: HardwareEvent::ALL
                 .iter()
                 .filter(|event| is_given_up(event))
-                .map(|event| event.signal())
+                .map(|event| event.question().name())
                 .collect(),
         })
     }

@@ -4,6 +4,7 @@ use cpu_model::Class;
 use serde::Serialize;
 
 use crate::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use crate::pmu::{CpuId, Offer, Question, Refusal};
 use crate::remedies;
 
 pub use crate::remedies::rights_remedy;
@@ -84,6 +85,10 @@ pub fn assess(facts: &Facts) -> Report {
             registers,
             counters(facts),
             aperf(facts),
+            offered(facts, "count license levels", LEVELS_USE, &LEVELS),
+            offered(facts, "count wide instructions", WIDE_USE, &WIDE),
+            offered(facts, "count stalls", STALLS_USE, &STALLS),
+            energy(facts),
             chains(facts),
             bpf_schedulers(facts),
             wide(facts, "run AVX2", &[Class::Avx2Light, Class::Avx2Heavy]),
@@ -194,6 +199,73 @@ fn aperf(facts: &Facts) -> Ability {
             }
         }
         _ => says(Answer::No, "perf has no msr device".to_owned()).with("sudo modprobe msr"),
+    }
+}
+
+const LEVELS: [Question; 4] =
+    [Question::License0, Question::License1, Question::License2, Question::Throttle];
+const LEVELS_USE: &str = "how long each core was at a lower clock for wide instructions";
+const WIDE: [Question; 6] = [
+    Question::Fp256,
+    Question::Fp512,
+    Question::Fp16x256,
+    Question::Fp16x512,
+    Question::Int256,
+    Question::Avx256,
+];
+const WIDE_USE: &str = "which tasks demand a lower clock";
+const STALLS: [Question; 2] = [Question::StallsL2Miss, Question::BoundOnStores];
+const STALLS_USE: &str = "which part of a task's time a lower clock does not stretch";
+
+/// Whether events of the PMU that answer questions can be counted on every CPU.
+fn offered(
+    facts: &Facts,
+    what: &'static str,
+    good_for: &'static str,
+    questions: &[Question],
+) -> Ability {
+    let says = ability(what, good_for);
+    let refused = |refusal| refused(facts, refusal, says(Answer::No, String::new()));
+    if facts.cycles == Access::Absent {
+        return refused(Refusal::NoPmu);
+    }
+    let Some(cpu) = facts.cpu_id.and_then(CpuId::microarchitecture) else {
+        return refused(Refusal::UnknownCpu);
+    };
+    let hyper_threading = facts.cores.iter().any(|core| core.len() > 1);
+    let Some(offer) = Offer::of(cpu, questions, hyper_threading) else {
+        return refused(Refusal::NoEvent);
+    };
+    let watchdog = if facts.nmi_watchdog { "; kernel.nmi_watchdog takes a counter" } else { "" };
+    let found = format!("{offer}{watchdog}");
+    if facts.may_count_cpus() {
+        return says(Answer::Yes, found);
+    }
+    let denied = refused(Refusal::NotPermitted);
+    Ability { answer: Answer::AsRoot, found, ..denied }
+}
+
+fn energy(facts: &Facts) -> Ability {
+    let says = ability("measure energy", "what a package takes under each scheduler");
+    if !facts.power_events.iter().any(|event| event == "energy-pkg") {
+        return refused(facts, Refusal::NoDevice("power"), says(Answer::No, String::new()));
+    }
+    let found = "energy-pkg of perf's device power, which takes no counter; it misses which core \
+                 took the energy"
+        .to_owned();
+    if facts.may_count_cpus() {
+        return says(Answer::Yes, found);
+    }
+    let denied = refused(facts, Refusal::NotPermitted, says(Answer::AsRoot, String::new()));
+    Ability { found, ..denied }
+}
+
+/// The ability with cause and remedy of a refusal.
+fn refused(facts: &Facts, refusal: Refusal, ability: Ability) -> Ability {
+    let sentence = refusal.sentence(&facts.circumstances());
+    match sentence.split_once(": ") {
+        Some((found, remedy)) => Ability { found: found.to_owned(), ..ability }.with(remedy),
+        None => Ability { found: sentence, ..ability },
     }
 }
 

@@ -6,6 +6,7 @@ use cpu_model::Class;
 use serde::{Deserialize, Serialize};
 
 use crate::control_groups::{Census, Labels};
+use crate::pmu::{Circumstances, CpuId};
 
 /// The scheduler that decides now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -83,6 +84,8 @@ pub struct Facts {
     pub preemption: Option<String>,
     /// Name of the CPU.
     pub cpu: String,
+    /// What CPUID says of it.
+    pub cpu_id: Option<CpuId>,
     /// CPUs that are online.
     pub online: Vec<u32>,
     /// The threads of each core, by the first of them.
@@ -111,12 +114,16 @@ pub struct Facts {
     pub perf_devices: Vec<String>,
     /// Events of the `msr` device.
     pub msr_events: Vec<String>,
+    /// Events of the `power` device.
+    pub power_events: Vec<String>,
     /// Whether a hardware counter of cycles opened.
     pub cycles: Access,
     /// Whether APERF opened.
     pub aperf: Access,
     /// `kernel.perf_event_paranoid`.
     pub paranoid: Option<i32>,
+    /// `kernel.nmi_watchdog`: whether the kernel itself uses a counter of each CPU.
+    pub nmi_watchdog: bool,
     /// Whether tracefs is mounted, and readable.
     pub tracefs: Access,
     /// Tracepoints that the kernel has, of those that matter here.
@@ -165,6 +172,25 @@ impl Facts {
     #[must_use]
     pub fn may_count(&self) -> bool {
         self.has(CAP_PERFMON)
+    }
+
+    /// Whether this user may count what all tasks of a CPU do (`perf_allow_cpu`,
+    /// include/linux/perf_event.h, Linux 6.18).
+    #[must_use]
+    pub fn may_count_cpus(&self) -> bool {
+        self.may_count() || self.paranoid.is_some_and(|level| level <= 0)
+    }
+
+    /// What decides the remedy where a counter is refused.
+    #[must_use]
+    pub fn circumstances(&self) -> Circumstances<'_> {
+        Circumstances {
+            cpu: &self.cpu,
+            hypervisor: self.hypervisor.as_deref(),
+            paranoid: self.paranoid,
+            may_count: self.may_count(),
+            nmi_watchdog: self.nmi_watchdog,
+        }
     }
 
     /// Major and minor version of the kernel.

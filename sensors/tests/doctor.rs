@@ -3,6 +3,7 @@
 use cpu_model::Class;
 use sensors::doctor::{Ability, Answer, Report, assess};
 use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use sensors::pmu::CpuId;
 
 /// A virtual machine with Zen 4, Debian 12 and Linux 6.18, 2026-11-21.
 const ROOT: &str = include_str!("../fixtures/zen4-vm-root.json");
@@ -38,9 +39,10 @@ fn root_of_a_virtual_machine_can_record_but_not_count() {
     assert_eq!(
         report.sentence(),
         "this machine can: record schedules (yes), see register states (yes), measure frequencies \
-         by counters (no), measure frequencies by APERF/MPERF (no), measure frequencies by chains \
-         of additions (yes), load BPF schedulers (no), run AVX2 (yes), run AVX-512 (yes), run AMX \
-         (no), hide wide instructions by CPUID (no), record with perf (yes)"
+         by counters (no), measure frequencies by APERF/MPERF (no), count license levels (no), \
+         count wide instructions (no), count stalls (no), measure energy (no), measure frequencies \
+         by chains of additions (yes), load BPF schedulers (no), run AVX2 (yes), run AVX-512 \
+         (yes), run AMX (no), hide wide instructions by CPUID (no), record with perf (yes)"
     );
     lacks(&report, "measure frequencies by counters", Answer::No, "pmu=on");
     lacks(&report, "load BPF schedulers", Answer::No, "trixie-backports");
@@ -118,6 +120,52 @@ fn counters_that_exist_are_had_by_a_setting() {
     assert!(ability(&strict, what).found.ends_with("is 4"));
     let bare = changed(|facts| facts.hypervisor = None);
     lacks(&bare, what, Answer::No, "newer kernel");
+}
+
+/// A bare machine of that model, with hyper-threading.
+fn bare(model: u32, stepping: u32, change: impl FnOnce(&mut Facts)) -> Report {
+    changed(|facts| {
+        facts.hypervisor = None;
+        facts.cycles = Access::Open;
+        facts.cpu_id = Some(CpuId { is_intel: true, family: 6, model, stepping });
+        facts.cores = vec![vec![0, 1]];
+        facts.capabilities = 1 << 38;
+        facts.power_events = vec!["energy-pkg".to_owned()];
+        change(facts);
+    })
+}
+
+#[test]
+fn events_are_named_with_their_cost_and_what_they_miss() {
+    let skylake = bare(0x55, 4, |_| {});
+    let levels = ability(&skylake, "count license levels");
+    assert_eq!(levels.answer, Answer::Yes);
+    assert!(levels.found.contains("of each core, which take 4 of 4 counters; they miss"));
+    assert!(!levels.found.contains("nmi_watchdog"));
+    let watched = bare(0x55, 4, |facts| facts.nmi_watchdog = true);
+    assert!(ability(&watched, "count stalls").found.contains("kernel.nmi_watchdog"));
+    assert!(ability(&skylake, "count wide instructions").found.contains("ChaCha20"));
+    assert_eq!(ability(&skylake, "measure energy").answer, Answer::Yes);
+    let sapphire = bare(0x8f, 6, |_| {});
+    lacks(&sapphire, "count license levels", Answer::No, "aperf");
+    let unknown = bare(0xff, 0, |_| {});
+    lacks(&unknown, "count stalls", Answer::No, "register states");
+}
+
+#[test]
+fn counting_on_all_cpus_takes_a_right_or_a_setting() {
+    let user = |paranoid| {
+        bare(0x55, 7, |facts| {
+            facts.capabilities = 0;
+            facts.paranoid = Some(paranoid);
+        })
+    };
+    for what in ["count license levels", "measure energy"] {
+        lacks(&user(2), what, Answer::AsRoot, "kernel.perf_event_paranoid=0");
+        assert_eq!(ability(&user(0), what).answer, Answer::Yes);
+    }
+    lacks(&assess(&facts(ROOT)), "count license levels", Answer::No, "pmu=on");
+    lacks(&assess(&facts(ROOT)), "measure energy", Answer::No, "host");
 }
 
 #[test]

@@ -3,7 +3,10 @@
 //! `policy/proof/drivers.c` calls every function of the policy headers and of the license machine
 //! with arbitrary arguments, for the proof. The pages of the task
 //! runtime and of its measurements have the look of the report's pages: copies of the style sheets,
-//! since `tasks/` uses no file outside.
+//! since `tasks/` uses no file outside. `sensors/src/pmu/table.rs` has the performance events of
+//! each CPU.
+
+mod events;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -40,7 +43,7 @@ pub struct Args {
 /// Writes or checks every generated file.
 pub fn run(args: &Args) -> Result<()> {
     let root = repo::root();
-    let mut files = vec![(DRIVERS, drivers(&root)?)];
+    let mut files = vec![(DRIVERS, drivers(&root)?), (events::TABLE, events::table(&root)?)];
     for (name, parts) in LOOKS {
         files.push((name, look(&root, parts)?));
     }
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn the_drivers_in_the_project_are_the_ones_that_would_be_written() {
+    fn the_files_in_the_project_are_the_ones_that_would_be_written() {
         run(&Args { check: true }).unwrap();
     }
 }

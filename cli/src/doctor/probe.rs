@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use cpu_model::Class;
 use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
+use sensors::pmu::{CpuId, FOLDER as PERF_DEVICES, aperf_mperf};
 use sensors::topology::{FOLDER as CPUS, Topology, cpu_list};
 use silicon::trial::hide::{Faulting, faulting};
 
 use super::system;
 use crate::control_groups::Names;
 
-const PERF_DEVICES: &str = "/sys/bus/event_source/devices";
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
 /// Tracepoints that matter here, by subsystem.
 const TRACEPOINTS: [(&str, &str); 4] = [
@@ -111,6 +111,7 @@ fn cpu_facts(facts: &mut Facts) {
         })
     };
     facts.cpu = value("model name").unwrap_or_default();
+    facts.cpu_id = CpuId::parse(&cpuinfo);
     let mhz: Option<f64> = value("cpu MHz").and_then(|mhz| mhz.parse().ok());
     facts.mhz = mhz.map(|mhz| mhz.round() as u32);
     let flags = value("flags").unwrap_or_default();
@@ -171,24 +172,14 @@ fn counters(facts: &mut Facts) {
         line("/proc/sys/kernel/perf_event_paranoid").and_then(|level| level.parse().ok());
     facts.perf_devices = names(PERF_DEVICES);
     facts.msr_events = names(&format!("{PERF_DEVICES}/msr/events"));
+    facts.power_events = names(&format!("{PERF_DEVICES}/power/events"));
+    facts.nmi_watchdog = line("/proc/sys/kernel/nmi_watchdog").is_some_and(|on| on == "1");
     facts.cycles = system::open_cycles();
-    let number = |path: String| line(&path)?.trim_start_matches("event=").parse_hex();
-    let kind = line(&format!("{PERF_DEVICES}/msr/type")).and_then(|kind| kind.parse().ok());
-    let aperf = number(format!("{PERF_DEVICES}/msr/events/aperf"));
-    facts.aperf = match (kind, aperf) {
-        (Some(kind), Some(aperf)) => system::open_everywhere(kind, aperf),
-        _ => Access::Absent,
+    let read = |name: &str| fs::read_to_string(format!("{PERF_DEVICES}/{name}")).ok();
+    facts.aperf = match aperf_mperf(read) {
+        Ok([aperf, _]) => system::open_everywhere(aperf),
+        Err(_) => Access::Absent,
     };
-}
-
-trait Hex {
-    fn parse_hex(&self) -> Option<u64>;
-}
-
-impl Hex for str {
-    fn parse_hex(&self) -> Option<u64> {
-        u64::from_str_radix(self.trim_start_matches("0x"), 16).ok()
-    }
 }
 
 /// The names in a folder, in order.
@@ -257,7 +248,6 @@ mod tests {
             setting("ID=x\nPRETTY_NAME=\"Debian 12\"\n", "PRETTY_NAME").unwrap(),
             "Debian 12"
         );
-        assert_eq!("event=0x01".trim_start_matches("event=").parse_hex(), Some(1));
         let mount = "tracefs /sys/kernel/tracing tracefs rw 0 0";
         assert!(is_tracefs(mount, TRACEFS[0]) && !is_tracefs(mount, TRACEFS[1]));
     }

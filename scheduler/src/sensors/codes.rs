@@ -1,83 +1,83 @@
-//! Which code does an event have for perf?
+//! Which code of perf does an event have on this CPU, and does it open?
 
-use cpu_model::CpuTable;
+use sensors::pmu::{Code, Group, Microarchitecture, Question, aperf_mperf, code};
 
-use super::Refusal;
+use super::{Found, Lack};
 use crate::interface::HardwareEvent;
 
-/// An event of perf: `type` and `config` of `struct perf_event_attr`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Code {
-    /// Device.
-    pub device: u32,
-    /// Event of the device.
-    pub config: u64,
-}
-
-/// `PERF_TYPE_HARDWARE` and `PERF_TYPE_RAW`, include/uapi/linux/perf_event.h, 6.18.
-const HARDWARE: u32 = 0;
-const RAW: u32 = 4;
-/// `PERF_COUNT_HW_CPU_CYCLES` and `PERF_COUNT_HW_REF_CPU_CYCLES`.
-const CPU_CYCLES: u64 = 0;
-const REF_CPU_CYCLES: u64 = 9;
-
 impl HardwareEvent {
-    /// Its name in CPU tables, or a name of ours for an event that perf itself defines.
+    /// The question that the event answers.
     #[must_use]
-    pub fn signal(self) -> &'static str {
+    pub fn question(self) -> Question {
         match self {
-            Self::License1 => "license-1",
-            Self::License2 => "license-2",
-            Self::Cycles => "cycles",
-            Self::RefCycles => "reference cycles",
-            Self::StallL2Miss => "stalls-l2-miss",
-            Self::StallStores => "bound-on-stores",
-            Self::Fp256 => "fp-256",
-            Self::Fp512 => "fp-512",
+            Self::License1 => Question::License1,
+            Self::License2 => Question::License2,
+            Self::Cycles => Question::Cycles,
+            Self::RefCycles => Question::RefCycles,
+            Self::StallL2Miss => Question::StallsL2Miss,
+            Self::StallStores => Question::BoundOnStores,
+            Self::Fp256 => Question::Fp256,
+            Self::Fp512 => Question::Fp512,
         }
     }
 }
 
-/// The code of each event. The codes of a CPU table count other events on other CPUs, and are
-/// refused there.
+/// The code of each event on this machine's CPU. Beside the CPU table of another CPU, cycles alone
+/// are counted.
 #[must_use]
-pub fn codes(table: &CpuTable, is_this_cpu: bool) -> Vec<(HardwareEvent, Result<Code, Refusal>)> {
+pub fn codes(
+    cpu: Option<&Microarchitecture>,
+    is_table_of_this_cpu: bool,
+) -> Vec<(HardwareEvent, Result<Code, Lack>)> {
     let code = |event: HardwareEvent| match event {
-        HardwareEvent::Cycles => Ok(Code { device: HARDWARE, config: CPU_CYCLES }),
-        HardwareEvent::RefCycles => Ok(Code { device: HARDWARE, config: REF_CPU_CYCLES }),
-        _ if !is_this_cpu => Err(Refusal::OtherCpu),
-        _ => raw(table, event.signal()).ok_or(Refusal::NotInTable),
+        HardwareEvent::Cycles | HardwareEvent::RefCycles => of(cpu, event),
+        _ if !is_table_of_this_cpu => Err(Lack::OtherCpu),
+        _ => of(cpu, event),
     };
     HardwareEvent::ALL.into_iter().map(|event| (event, code(event))).collect()
 }
 
-/// Event, unit mask and counter mask as Intel's `IA32_PERFEVTSELx` has them (SDM 20.2.1.1).
-fn raw(table: &CpuTable, signal: &str) -> Option<Code> {
-    let list = &table.events.as_ref()?.list;
-    let event = list.iter().find(|event| event.signal == signal)?;
-    let config = event.event | event.umask << 8 | event.cmask << 24;
-    Some(Code { device: RAW, config: config.into() })
+fn of(cpu: Option<&Microarchitecture>, event: HardwareEvent) -> Result<Code, Lack> {
+    code(cpu, event.question()).map_err(Lack::Refused)
+}
+
+/// Tries to open each event that has a code on a CPU, and the two events of aperf and mperf;
+/// `read` yields the text of a file below [`sensors::pmu::FOLDER`].
+#[must_use]
+pub fn probe(
+    codes: Vec<(HardwareEvent, Result<Code, Lack>)>,
+    cpu: u32,
+    read: impl Fn(&str) -> Option<String>,
+) -> Found {
+    let try_one = |code: Code| match Group::open(&[code], cpu) {
+        Ok(_) => Ok(code),
+        Err((_, refusal)) => Err(Lack::Refused(refusal)),
+    };
+    let events = codes.into_iter().map(|(event, code)| (event, code.and_then(try_one)));
+    let msr = aperf_mperf(read).ok();
+    let msr = msr.filter(|codes| codes.iter().all(|&code| try_one(code).is_ok()));
+    Found { events: events.collect(), msr, ..Found::default() }
 }
 
 #[cfg(test)]
 mod tests {
+    use sensors::pmu::{Refusal, microarchitectures};
+
     use super::*;
 
     #[test]
-    fn codes_are_those_of_the_table() {
-        let table = CpuTable::by_name("xeon-gold-6130").unwrap();
-        let of = |is_this_cpu, event| {
-            let found = codes(&table, is_this_cpu).into_iter().find(|&(it, _)| it == event);
-            found.unwrap().1
+    fn codes_are_those_of_this_cpu() {
+        let of = |abbreviation, is_table_of_this_cpu, event| {
+            let cpu = microarchitectures().iter().find(|cpu| cpu.abbreviation == abbreviation);
+            let mut codes = codes(cpu, is_table_of_this_cpu).into_iter();
+            codes.find(|&(it, _)| it == event).unwrap().1
         };
-        let raw = |config| Ok(Code { device: 4, config });
-        assert_eq!(of(true, HardwareEvent::License2), raw(0x2028));
-        // CYCLE_ACTIVITY.STALLS_L2_MISS as perf writes it: cpu/event=0xa3,umask=0x5,cmask=5/.
-        assert_eq!(of(true, HardwareEvent::StallL2Miss), raw(0x0500_05a3));
-        assert_eq!(of(true, HardwareEvent::RefCycles), Ok(Code { device: 0, config: 9 }));
-        assert_eq!(of(false, HardwareEvent::License2), Err(Refusal::OtherCpu));
-        let table = CpuTable::by_name("xeon-platinum-8480-plus").unwrap();
-        let found = codes(&table, true).into_iter().find(|&(it, _)| it == HardwareEvent::License1);
-        assert_eq!(found.unwrap().1, Err(Refusal::NotInTable));
+        let license = HardwareEvent::License2;
+        assert_eq!(of("SKX", true, license), Ok(Code::raw(0x2028)));
+        assert_eq!(of("SKX", true, HardwareEvent::StallL2Miss), Ok(Code::raw(0x0500_05a3)));
+        assert_eq!(of("SKX", false, HardwareEvent::RefCycles), Ok(Code::REF_CYCLES));
+        assert_eq!(of("SKX", false, license), Err(Lack::OtherCpu));
+        assert_eq!(of("SPR", true, license), Err(Lack::Refused(Refusal::NoEvent)));
+        assert_eq!(of("none", true, license), Err(Lack::Refused(Refusal::UnknownCpu)));
     }
 }

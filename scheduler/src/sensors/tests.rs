@@ -2,13 +2,13 @@
 
 use super::*;
 
-const NO_PMU: Refusal = Refusal::Errno(2);
+const NO_PMU: Lack = Lack::Refused(Refusal::NoPmu);
 
-fn raw(config: u64) -> Result<Code, Refusal> {
-    Ok(Code { device: 4, config })
+fn raw(config: u64) -> Result<Code, Lack> {
+    Ok(Code::raw(config))
 }
 
-fn found(events: &[(HardwareEvent, Result<Code, Refusal>)]) -> Found {
+fn found(events: &[(HardwareEvent, Result<Code, Lack>)]) -> Found {
     Found { events: events.iter().copied().collect(), tells_registers: true, ..Found::default() }
 }
 
@@ -17,8 +17,8 @@ fn skylake() -> Found {
     found(&[
         (HardwareEvent::License1, raw(0x1828)),
         (HardwareEvent::License2, raw(0x2028)),
-        (HardwareEvent::Cycles, Ok(Code { device: 0, config: 0 })),
-        (HardwareEvent::RefCycles, Ok(Code { device: 0, config: 9 })),
+        (HardwareEvent::Cycles, Ok(Code::CYCLES)),
+        (HardwareEvent::RefCycles, Ok(Code::REF_CYCLES)),
         (HardwareEvent::StallL2Miss, raw(0x0500_05a3)),
         (HardwareEvent::StallStores, raw(0x40a6)),
         (HardwareEvent::Fp256, raw(0x30c7)),
@@ -64,7 +64,7 @@ fn aperf_and_mperf_leave_the_cycle_counters_to_others() {
 #[test]
 fn without_stall_counters_licenses_are_still_counted() {
     let mut found = skylake();
-    found.events.insert(HardwareEvent::StallStores, Err(Refusal::NotInTable));
+    found.events.insert(HardwareEvent::StallStores, Err(Lack::Refused(Refusal::NoEvent)));
     let choice = choose(&found, None).unwrap();
     assert_eq!(choice.source, Source::D7);
     assert!(!events(&choice).contains(&HardwareEvent::StallStores));
@@ -74,12 +74,12 @@ fn without_stall_counters_licenses_are_still_counted() {
 fn a_sapphire_rapids_counts_instructions_since_it_has_no_license_events() {
     let mut found = skylake();
     for event in [HardwareEvent::License1, HardwareEvent::License2] {
-        found.events.insert(event, Err(Refusal::NotInTable));
+        found.events.insert(event, Err(Lack::Refused(Refusal::NoEvent)));
     }
     let choice = choose(&found, None).unwrap();
     assert_eq!(choice.source, Source::FpRetired);
     assert_eq!(choice.sensors, [Sensor::FpRetired, Sensor::Registers]);
-    assert!(choice.to_string().ends_with("; not d7: license-1: not in the CPU table"));
+    assert!(choice.to_string().ends_with("; not d7: license-1: this CPU has no such event"));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_virtual_machine_has_registers_and_the_table() {
 #[test]
 fn license_counters_without_cycles_are_worth_nothing() {
     let mut found = skylake();
-    found.events.insert(HardwareEvent::RefCycles, Err(Refusal::Errno(13)));
+    found.events.insert(HardwareEvent::RefCycles, Err(Lack::Refused(Refusal::NotPermitted)));
     let choice = choose(&found, None).unwrap();
     assert_eq!(choice.source, Source::Xinuse);
     assert_eq!(choice.passed_over[0], (Source::D7, "cycles: not permitted".to_owned()));
