@@ -4,6 +4,7 @@
 //! records which task runs on which CPU and when, with register states, as a history of `trace`.
 //! [`topology`] says which CPUs share a core, a cache and a package.
 
+pub mod control_groups;
 pub mod doctor;
 pub mod facts;
 pub mod recorder;
