@@ -3,6 +3,7 @@
 mod advise;
 mod characterize;
 mod compare;
+mod control_groups;
 mod cpu;
 mod cpu_text;
 mod doctor;

@@ -311,8 +311,17 @@ fn machine(facts: &Facts) -> Vec<(&'static str, String)> {
             ),
         ),
         ("virtual", facts.hypervisor.clone().unwrap_or_else(|| "no".to_owned())),
+        ("control groups", control_groups(facts)),
         ("frequencies", facts.cpufreq.clone().unwrap_or_else(|| "not set by this kernel".into())),
     ]
+}
+
+fn control_groups(facts: &Facts) -> String {
+    let Some(census) = &facts.control_groups else { return "unknown".to_owned() };
+    // The root group tells nothing: a container with a cgroup namespace of its own shows that, too.
+    let own = facts.own_group.as_ref().filter(|own| own.path != "/");
+    let own = own.map(|own| format!("; this command: {}", own.short_name()));
+    census.sentence() + &own.unwrap_or_default()
 }
 
 fn counted(count: usize, what: &str) -> String {

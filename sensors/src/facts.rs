@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use cpu_model::Class;
 use serde::{Deserialize, Serialize};
 
+use crate::control_groups::{Census, Labels};
+
 /// The scheduler that decides now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -89,6 +91,10 @@ pub struct Facts {
     pub packages: u32,
     /// The hypervisor, in a virtual machine.
     pub hypervisor: Option<String>,
+    /// Numbers of control groups and containers.
+    pub control_groups: Option<Census>,
+    /// The control group of the command itself.
+    pub own_group: Option<Labels>,
     /// Classes of instructions that CPU and kernel allow.
     pub classes: Vec<Class>,
     /// Whether CPUID can be made to fault.

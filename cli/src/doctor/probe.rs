@@ -10,6 +10,7 @@ use sensors::topology::{FOLDER as CPUS, Topology, cpu_list};
 use silicon::trial::hide::{Faulting, faulting};
 
 use super::system;
+use crate::control_groups::Names;
 
 const PERF_DEVICES: &str = "/sys/bus/event_source/devices";
 const TRACEFS: [&str; 2] = ["/sys/kernel/tracing", "/sys/kernel/debug/tracing"];
@@ -31,6 +32,9 @@ pub fn probe() -> Facts {
     cpu_facts(&mut facts);
     topology(&mut facts);
     counters(&mut facts);
+    let mut groups = Names::of_this_machine();
+    facts.control_groups = Some(groups.census());
+    facts.own_group = groups.of_process(std::process::id());
     let os = fs::read_to_string("/etc/os-release").unwrap_or_default();
     facts.distribution = setting(&os, "PRETTY_NAME");
     for name in ["ID", "ID_LIKE"] {
