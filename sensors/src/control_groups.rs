@@ -1,7 +1,7 @@
 //! Which container, pod and systemd unit a control group (cgroup) belongs to.
 //!
-//! Everything here is decided from text: the path of a group, a line of `/proc/PID/cgroup`, the name
-//! of a file. The command reads the files.
+//! Everything here is decided from text: the path of a group, the lines of `/proc/PID/cgroup`, the
+//! name of a file. The command reads the files.
 //!
 //! | Question | Where |
 //! |---|---|

@@ -390,7 +390,9 @@ fn machine(facts: &Facts) -> Vec<(&'static str, String)> {
 
 fn control_groups(facts: &Facts) -> String {
     let Some(census) = &facts.control_groups else { return "unknown".to_owned() };
-    let own = facts.own_group.as_ref().map(|own| format!("; this command: {}", own.short_name()));
+    // The root group tells nothing: a container with a cgroup namespace of its own shows that, too.
+    let own = facts.own_group.as_ref().filter(|own| own.path != "/");
+    let own = own.map(|own| format!("; this command: {}", own.short_name()));
     census.sentence() + &own.unwrap_or_default()
 }
 

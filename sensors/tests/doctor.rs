@@ -1,6 +1,7 @@
 //! The doctor's answers for recorded machines, and for the same ones with one change.
 
 use cpu_model::Class;
+use sensors::control_groups::{Census, Labels, Version};
 use sensors::doctor::{Ability, Answer, Report, assess};
 use sensors::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
 use sensors::pmu::CpuId;
@@ -272,4 +273,22 @@ fn cpuid_that_cannot_fault_is_laid_to_the_host_the_kernel_or_the_cpu() {
         (ability(&offered, what).answer, &ability(&offered, what).remedy),
         (Answer::Yes, &None)
     );
+}
+
+#[test]
+fn the_machine_has_a_row_for_its_control_groups() {
+    let row = |report: &Report| {
+        let is_row = |(name, _): &&(&str, String)| *name == "control groups";
+        report.machine.iter().find(is_row).unwrap().1.clone()
+    };
+    // The fixtures are older than the row.
+    assert_eq!(row(&assess(&facts(ROOT))), "unknown");
+    let id = "ab".repeat(32);
+    let own = Labels::of_path(&format!("/system.slice/docker-{id}.scope"));
+    let report = changed(|facts| {
+        let groups = [Labels::of_path("/"), own.clone()];
+        facts.control_groups = Some(Census::of(Version::V2, false, groups.iter()));
+        facts.own_group = Some(own);
+    });
+    assert_eq!(row(&report), "v2, 2 groups; containers: 1 docker; this command: abababababab");
 }

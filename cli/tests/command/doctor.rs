@@ -20,5 +20,7 @@ fn the_first_line_answers_and_every_gap_has_a_remedy_or_none_exists() {
         }
     }
     assert!(!report["facts"]["kernel"].as_str().unwrap().is_empty());
+    assert!(text.contains("  control groups  "), "{text}");
+    assert!(report["facts"]["control_groups"]["version"].is_string(), "{report}");
     assert!(!report["facts"]["online"].as_array().unwrap().is_empty());
 }

@@ -1,15 +1,22 @@
 //! Which container a control group belongs to, by the names that runtimes give to groups.
 //!
-//! | Name of the group | Runtime | Source |
-//! |---|---|---|
-//! | `PREFIX-ID.scope`, by systemd | by the prefix | opencontainers/runc 1.1, libcontainer/cgroups/systemd/common.go, `getUnitName` |
-//! | `SLICE:PREFIX:ID` | by the prefix | where containerd and kubelet disagree on systemd: falcosecurity/libs, userspace/libsinsp/container_engine/cri.cpp |
-//! | prefix `docker`, or `docker/ID` | docker | moby/moby, daemon/oci_linux.go, `scopePrefix` |
-//! | prefix `cri-containerd` | containerd | netdata/netdata, src/collectors/cgroups.plugin/cgroup-name.sh.in |
-//! | prefix `crio` | cri-o | google/cadvisor, container/crio/factory.go |
-//! | prefix `libpod`, `libpod-payload` in a service | podman | containers/podman, libpod/container_internal_linux.go |
-//! | `lxc.payload.NAME`; before LXC 4 `lxc/NAME` | lxc | lxc/lxc, src/lxc/cgroups/cgroup.h, `DEFAULT_PAYLOAD_CGROUP_PREFIX` |
-//! | `machine.slice/machine-NAME.scope` | systemd-nspawn | systemd 257, src/machine/machine.c, `machine_start_scope` |
+//! | Name of the group | Runtime |
+//! |---|---|
+//! | `PREFIX-ID.scope`, by systemd; `SLICE:PREFIX:ID` | by the prefix |
+//! | prefix `docker`, or `docker/ID` | docker |
+//! | prefix `cri-containerd`, and `nerdctl` outside of Kubernetes | containerd |
+//! | prefix `crio` | cri-o |
+//! | prefix `libpod`, or in a service `libpod-payload` | podman |
+//! | `lxc.payload.NAME`; before LXC 4 `lxc/NAME` | lxc |
+//! | `machine.slice/machine-NAME.scope` | systemd-nspawn |
+//!
+//! Sources, in this order: opencontainers/runc 1.1, libcontainer/cgroups/systemd/common.go
+//! (`getUnitName`), and falcosecurity/libs, userspace/libsinsp/container_engine/cri.cpp (the form
+//! with colons, where containerd and the kubelet disagree on systemd); moby/moby,
+//! daemon/oci_linux.go (`scopePrefix`); netdata/netdata,
+//! src/collectors/cgroups.plugin/cgroup-name.sh.in; google/cadvisor, container/crio/factory.go;
+//! containers/podman, libpod/container_internal_linux.go; lxc/lxc, src/lxc/cgroups/cgroup.h
+//! (`DEFAULT_PAYLOAD_CGROUP_PREFIX`); systemd 257, src/machine/machine.c (`machine_start_scope`).
 //!
 //! An id is 64 hexadecimal digits, or those of Amazon ECS, 32 of them and a number
 //! (DataDog/datadog-agent, pkg/util/cgroups/reader.go, `ContainerRegexpStr`). LXD and Incus start

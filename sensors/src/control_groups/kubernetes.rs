@@ -128,6 +128,8 @@ fn kube_container(container: &str, pod: &str, namespace: &str) -> Option<KubeCon
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     const UID: &str = "7881ed9e-c63e-4425-b5e0-ac55a08ae939";
@@ -205,6 +207,34 @@ mod tests {
         assert_eq!(container.unwrap().name, "nginx");
         for bad in ["k8s_nginx_web-5d_shop", "nginx", "k8s_a_b_c_zz_0", "k8s_a_b_c_0f_0_0"] {
             assert_eq!(container_of_engine_name(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn names_come_back_from_the_names_of_files(
+            name in "[a-z0-9][a-z0-9.-]{0,40}",
+            namespace in "[a-z0-9][a-z0-9-]{0,20}",
+            container in "[a-z0-9][a-z0-9-]{0,20}",
+            id in "[0-9a-f]{64}",
+        ) {
+            let pod = Pod { namespace: namespace.clone(), name: name.clone() };
+            let folder = format!("{namespace}_{name}_{UID}");
+            prop_assert_eq!(pod_of_log_folder(&folder), Some((UID, pod.clone())));
+            let of_pod = KubeContainer { name: container.clone(), pod };
+            let link = format!("{name}_{namespace}_{container}-{id}.log");
+            prop_assert_eq!(container_of_log(&link), Some((&id[..], of_pod.clone())));
+            let engine = format!("k8s_{container}_{name}_{namespace}_{UID}_12");
+            prop_assert_eq!(container_of_engine_name(&engine), Some(of_pod));
+        }
+
+        #[test]
+        fn any_name_is_read_without_a_panic(name in "(k8s|_|-|[0-9a-f]{0,9}|\\PC){0,20}") {
+            let of_folder = pod_of_log_folder(&name).is_some();
+            prop_assert!(!of_folder || name.matches('_').count() == 2);
+            prop_assert!(container_of_log(&name).is_none());
+            let of_engine = container_of_engine_name(&name).is_some();
+            prop_assert!(!of_engine || name.starts_with("k8s_"));
         }
     }
 }
