@@ -3,6 +3,7 @@
 mod focus;
 #[cfg(feature = "record")]
 mod live;
+mod merge;
 mod outputs;
 mod print;
 mod recorded;
@@ -43,8 +44,11 @@ Examples:
 /// truth. That profiler looks at one CPU after another: it measures frequency and level, pauses the
 /// core until its level is back, and looks which level the task demands alone.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, next_help_heading = "Work")]
+#[command(after_help = EXAMPLES, next_help_heading = "Work", args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    verb: Option<Verb>,
+
     /// Scenario to simulate: a file, or a name of `evenkeel scenarios`
     #[arg(conflicts_with = "trace")]
     scenario: Option<String>,
@@ -113,6 +117,12 @@ pub struct Args {
 
     #[command(flatten)]
     outputs: outputs::Outputs,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    /// Profiles of many machines as one
+    Merge(merge::Args),
 }
 
 /// Samples a second, as D 4.2.1.
@@ -275,6 +285,9 @@ pub fn report(words: &[&str]) -> Result<Report> {
 
 /// Runs the verb.
 pub fn run(args: &Args) -> Result<()> {
+    if let Some(Verb::Merge(args)) = &args.verb {
+        return merge::run(args);
+    }
     args.outputs.refuse_unwritable()?;
     let (report, code) = match (&args.trace, &args.scenario) {
         (Some(path), _) => (recorded::run(args, path, &path.display().to_string())?, 0),
@@ -299,7 +312,9 @@ fn this_machine(args: &Args) -> Result<(Report, i32)> {
 
 #[cfg(not(feature = "record"))]
 fn this_machine(_: &Args) -> Result<(Report, i32)> {
-    anyhow::bail!("name a scenario, or a recording with --replay; this evenkeel was built without recorder")
+    anyhow::bail!(
+        "name a scenario, or a recording with --replay; this evenkeel was built without recorder"
+    )
 }
 
 fn rate(text: &str) -> Result<f64, String> {

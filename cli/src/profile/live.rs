@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
         }
     };
     let mut report = recorded::run(args, &kept, &title)?;
-    report.notes.extend(ended.notes);
+    report.notes.extend(ended.end);
     if live.record.is_some() {
         report.notes.push(format!("the recording is {}; --replay reads it", kept.display()));
     }

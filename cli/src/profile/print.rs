@@ -340,7 +340,7 @@ fn all_cpu_time_s(report: &Report) -> f64 {
 }
 
 /// The name, cut to `most` characters; a placeholder for an empty name.
-fn name(text: &str, most: usize) -> String {
+pub fn name(text: &str, most: usize) -> String {
     if text.trim().is_empty() {
         return "(no name)".to_owned();
     }

@@ -39,8 +39,10 @@ pub struct Plan<'a> {
 /// How a recording ended.
 pub struct Ended {
     pub switches: u64,
-    /// What a reader of the recording should know.
-    pub notes: Vec<String>,
+    /// Why the recording ended, where that was not its plain end.
+    pub end: Vec<String>,
+    /// What the recording lacks.
+    pub gaps: Vec<String>,
     /// The exit code of the command; 0 if the recording ended first.
     pub code: i32,
 }
@@ -106,7 +108,8 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
     let missing = &recorder.missing;
     Ok(Ended {
         switches: met.switches,
-        notes: notes(&met, missing, lost, why, end),
+        end: end_notes(why, end),
+        gaps: gap_notes(&met, missing, lost),
         code: end.filter(|_| why == Why::Command).map_or(0, End::code),
     })
 }
@@ -259,7 +262,8 @@ fn suspended_ns() -> u64 {
     if asleep < Duration::from_millis(1) { 0 } else { asleep.as_nanos() as u64 }
 }
 
-fn notes(met: &Met, missing: &[&str], lost: u64, why: Why, end: Option<End>) -> Vec<String> {
+/// Why a recording ended, where that was not its plain end.
+fn end_notes(why: Why, end: Option<End>) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |line: String| notes.push(line);
     match why {
@@ -279,6 +283,13 @@ fn notes(met: &Met, missing: &[&str], lost: u64, why: Why, end: Option<End>) -> 
         }
         _ => {}
     }
+    notes
+}
+
+/// What a recording lacks.
+fn gap_notes(met: &Met, missing: &[&str], lost: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    let mut note = |line: String| notes.push(line);
     if lost > 0 {
         note(format!("{lost} events were lost for want of room"));
     }

@@ -85,7 +85,7 @@ pub fn run(args: Args) -> Result<()> {
     };
     let ended = recorder::record(plan, command)?;
     eprintln!("{}: {} switches", args.output.display(), ended.switches);
-    ended.notes.iter().for_each(|note| eprintln!("  {note}"));
+    ended.end.iter().chain(&ended.gaps).for_each(|note| eprintln!("  {note}"));
     match ended.code {
         0 => Ok(()),
         code => std::process::exit(code),

@@ -1,0 +1,145 @@
+//! `evenkeel profile merge`: the profiles of many machines as one.
+
+mod parquet;
+mod print;
+mod sum;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use crate::{files, terminal};
+use sum::Merged;
+
+const EXAMPLES: &str = "\
+Examples:
+  evenkeel profile merge node-*.json
+      which program costs the fleet most, and which machine loses most
+  evenkeel profile merge node-*.json --parquet fleet.parquet
+      a row for each machine, victim and culprit, for DuckDB, pandas or Spark
+On each machine: sudo evenkeel profile -a --duration 60 --json node-$(hostname).json";
+
+/// Profiles of many machines as one: sums by program, and which machines lose most.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Args {
+    /// Results of `evenkeel profile --json`, a machine each
+    #[arg(required = true, value_name = "FILE.json")]
+    files: Vec<PathBuf>,
+
+    /// Writes a row for each machine, victim and culprit
+    #[arg(long, value_name = "FILE")]
+    parquet: Option<PathBuf>,
+
+    /// Writes the sums as JSON; - is standard output, then without the text
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+/// The version of reports that are read.
+const SCHEMA: u32 = 1;
+
+/// What is read of a report.
+#[derive(Deserialize, Clone, Debug)]
+struct Machine {
+    /// Name of the file without its ending.
+    #[serde(skip)]
+    name: String,
+    schema: u32,
+    estimator: String,
+    length_s: f64,
+    victims: Vec<Victim>,
+    losses: Vec<Loss>,
+}
+
+#[derive(Deserialize, Clone, Debug)]
+struct Victim {
+    name: String,
+    cpu_time_s: f64,
+    waited_s: f64,
+}
+
+#[derive(Deserialize, Clone, Debug)]
+struct Loss {
+    victim: String,
+    culprit: Option<String>,
+    lost_s: Interval,
+    by_hold_s: f64,
+    by_sibling_s: f64,
+    by_transition_s: f64,
+    waited_s: f64,
+    by_shared_core_s: f64,
+}
+
+/// A value and its 95 % interval.
+#[derive(Deserialize, Clone, Copy, Debug)]
+struct Interval {
+    value: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Machine {
+    /// Whether the machine's clock was estimated; else its losses of clock are unknown, not 0.
+    fn has_clock(&self) -> bool {
+        !matches!(self.estimator.as_str(), "none-shown" | "not-recorded")
+    }
+}
+
+/// Merges the files.
+pub fn run(args: &Args) -> Result<()> {
+    for path in [&args.json, &args.parquet].into_iter().flatten() {
+        files::refuse_unwritable(path)?;
+    }
+    let mut machines = Vec::new();
+    for path in &args.files {
+        machines.push(read(path)?);
+    }
+    machines.sort_by(|a, b| a.name.cmp(&b.name));
+    if let Some(pair) = machines.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        ensure!(
+            pair[0].name != pair[1].name,
+            "two files are called {}: a machine would count twice; give each file another name",
+            pair[0].name
+        );
+    }
+    if let Some(path) = &args.parquet {
+        files::write(path, &parquet::table(&machines)?)?;
+    }
+    let merged = Merged::of(&machines);
+    let took_stdout =
+        args.json.as_ref().map(|path| files::write_json(path, &merged)).transpose()?;
+    if took_stdout == Some(true) {
+        return Ok(());
+    }
+    terminal::print(&::report::fit(&print::text(&merged), terminal::width()))
+}
+
+fn read(path: &Path) -> Result<Machine> {
+    let file = path.display();
+    let text = files::read_text(path)?;
+    let machine: Machine = serde_json::from_str(&text)
+        .with_context(|| format!("{file}: no result of `evenkeel profile --json`"))?;
+    ensure!(
+        machine.schema == SCHEMA,
+        "{file}, field schema: {} is another version than {SCHEMA}",
+        machine.schema
+    );
+    let is_time = |value: f64| value.is_finite() && value >= 0.0;
+    let of_loss = |it: &Loss| {
+        [it.by_hold_s, it.by_sibling_s, it.by_transition_s, it.waited_s, it.by_shared_core_s]
+            .into_iter()
+            .chain([it.lost_s.value, it.lost_s.low, it.lost_s.high])
+            .all(is_time)
+    };
+    let of_victim = |it: &Victim| is_time(it.cpu_time_s) && is_time(it.waited_s);
+    ensure!(
+        is_time(machine.length_s)
+            && machine.victims.iter().all(of_victim)
+            && machine.losses.iter().all(of_loss),
+        "{file}: a time is negative or no number"
+    );
+    let name = path.file_stem().unwrap_or(path.as_os_str());
+    Ok(Machine { name: trace::clean(name.as_encoded_bytes()), ..machine })
+}

@@ -1,0 +1,86 @@
+//! The sums of many machines as text.
+
+use super::super::print::name;
+use super::sum::{LossSum, MachineSum, Merged};
+
+/// Rows of a table; the first are shown.
+const ROWS_MAX: usize = 15;
+/// Losses below this share of all CPU time are left out.
+const SHOWN_MIN: f64 = 0.001;
+
+/// Machines, then pairs of programs, then one sentence.
+pub fn text(merged: &Merged) -> String {
+    let machines = merged.machines.len();
+    let mut lines = vec![format!("{machines} machines, {:.1} s of CPU time", merged.cpu_time_s)];
+    lines.push(String::new());
+    lines.push(format!(
+        "{:30}{:>12}{:>12}{:>12}  costs others most",
+        "machine", "CPU time s", "to clock s", "waited s"
+    ));
+    lines.extend(merged.machines.iter().take(ROWS_MAX).map(machine));
+    if machines > ROWS_MAX {
+        lines.push(format!("… and {} more (--json has all)", machines - ROWS_MAX));
+    }
+    if merged.machines.iter().any(|it| !it.has_clock) {
+        lines.push("  - the profile could not estimate the clock".to_owned());
+    }
+    let least_s = SHOWN_MIN * merged.cpu_time_s;
+    let is_shown = |it: &&LossSum| {
+        it.culprit.as_ref() != Some(&it.victim)
+            && it.lost_s + it.waited_s + it.by_shared_core_s >= least_s
+    };
+    let shown: Vec<&LossSum> = merged.losses.iter().filter(is_shown).collect();
+    lines.push(String::new());
+    lines.push(format!(
+        "{:20}{:20}{:>9}{:>10}{:>18}{:>10}{:>13}",
+        "loses, in s", "to", "machines", "clock", "95 %", "waited", "shared core"
+    ));
+    lines.extend(shown.iter().take(ROWS_MAX).map(|it| loss(it)));
+    if shown.len() > ROWS_MAX {
+        lines.push(format!("… and {} more (--json has all)", shown.len() - ROWS_MAX));
+    }
+    lines.push(String::new());
+    lines.push(answer(merged));
+    lines.join("\n") + "\n"
+}
+
+fn machine(machine: &MachineSum) -> String {
+    let lost = if machine.has_clock { format!("{:.3}", machine.lost_s) } else { "-".to_owned() };
+    format!(
+        "{:30}{:>12.3}{lost:>12}{:>12.3}  {}",
+        name(&machine.name, 29),
+        machine.cpu_time_s,
+        machine.waited_s,
+        name(machine.worst.as_deref().unwrap_or("-"), 30)
+    )
+}
+
+fn loss(loss: &LossSum) -> String {
+    format!(
+        "{:20}{:20}{:>9}{:>10.3}{:>18}{:>10.3}{:>13.3}",
+        name(&loss.victim, 19),
+        loss.culprit.as_deref().map_or("(unknown)".to_owned(), |it| name(it, 19)),
+        loss.machines,
+        loss.lost_s,
+        format!("[{:.3}, {:.3}]", loss.lost_low_s, loss.lost_high_s),
+        loss.waited_s,
+        loss.by_shared_core_s
+    )
+}
+
+/// The greatest loss by clock, in a sentence.
+fn answer(merged: &Merged) -> String {
+    let is_others = |it: &&LossSum| it.culprit.as_ref().is_some_and(|it_to| *it_to != it.victim);
+    let greatest = merged.losses.iter().find(is_others);
+    match greatest.filter(|it| it.lost_s >= SHOWN_MIN * merged.cpu_time_s) {
+        Some(it) => format!(
+            "The greatest loss by clock: {} lost {:.3} s to {}, on {} of {} machines.",
+            name(&it.victim, 40),
+            it.lost_s,
+            name(it.culprit.as_deref().unwrap_or_default(), 40),
+            it.machines,
+            merged.machines.len()
+        ),
+        None => "No program loses a thousandth of all CPU time to the clock of another.".to_owned(),
+    }
+}
