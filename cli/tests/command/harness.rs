@@ -123,6 +123,21 @@ pub fn skipped(why: &str) {
     let _ = writeln!(std::io::stderr(), "{test} SKIPPED: {why}");
 }
 
+/// An empty folder, where this machine lets us record.
+#[cfg(feature = "record")]
+pub fn recording() -> Option<Folder> {
+    let folder = Folder::new();
+    let report: serde_json::Value =
+        serde_json::from_str(&folder.succeed(&["doctor", "--json", "-"])).unwrap();
+    let record = &report["abilities"][0];
+    assert_eq!(record["what"], "record schedules");
+    if record["answer"] == "yes" {
+        return Some(folder);
+    }
+    skipped(&format!("this machine cannot record: {}", record["found"]));
+    None
+}
+
 /// A file of the repository.
 pub fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().join(path)

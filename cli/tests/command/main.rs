@@ -12,6 +12,8 @@ mod dvfs;
 mod evaluate;
 mod golden;
 mod harness;
+#[cfg(feature = "record")]
+mod live_profile;
 mod mixes;
 mod own_scheduler;
 mod pipes;

@@ -9,23 +9,10 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::harness::{Folder, Ran, skipped};
+use crate::harness::{Folder, Ran, recording, skipped};
 
 /// How long something may take on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(30);
-
-/// An empty folder, where this machine lets us record.
-fn recording() -> Option<Folder> {
-    let folder = Folder::new();
-    let report: Value = serde_json::from_str(&folder.succeed(&["doctor", "--json", "-"])).unwrap();
-    let record = &report["abilities"][0];
-    assert_eq!(record["what"], "record schedules");
-    if record["answer"] == "yes" {
-        return Some(folder);
-    }
-    skipped(&format!("this machine cannot record: {}", record["found"]));
-    None
-}
 
 /// The numbers of a history, which is refused unless it is sound.
 fn info(folder: &Folder, file: &str) -> Value {

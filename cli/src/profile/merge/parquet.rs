@@ -68,3 +68,30 @@ fn cpu_time_s(row: &(&Machine, &Loss)) -> Option<f64> {
     let victim = row.0.victims.iter().find(|it| it.name == row.1.victim)?;
     Some(victim.cpu_time_s)
 }
+
+#[cfg(test)]
+mod tests {
+    use arrow_array::Array;
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::Float64Type;
+    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+
+    use super::super::sum::tests::machine;
+    use super::*;
+
+    #[test]
+    fn a_reader_finds_a_row_for_each_pair_and_no_clock_where_none_is_known() {
+        let unknown = Machine { estimator: "not-recorded".to_owned(), ..machine("b", 5.0, 0.0) };
+        let bytes = table(&[machine("a", 3.0, 0.0), unknown]).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+        let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();
+        assert_eq!(batches.iter().map(RecordBatch::num_rows).sum::<usize>(), 4);
+        let batch = &batches[0];
+        let names = batch.column_by_name("machine").unwrap().as_string::<i32>();
+        assert_eq!((names.value(0), names.value(3)), ("a", "b"));
+        let numbers = |name| batch.column_by_name(name).unwrap().as_primitive::<Float64Type>();
+        assert_eq!(numbers("lost_s").value(0), 3.0);
+        assert!(numbers("lost_s").is_null(2) && !numbers("waited_s").is_null(2));
+        assert_eq!(numbers("victim_cpu_time_s").value(0), 50.0);
+    }
+}

@@ -114,11 +114,11 @@ impl MachineSum {
 }
 
 #[cfg(test)]
-mod tests {
+pub mod tests {
     use super::super::{Interval, Loss, Victim};
     use super::*;
 
-    fn machine(name: &str, lost_s: f64, half_s: f64) -> Machine {
+    pub fn machine(name: &str, lost_s: f64, half_s: f64) -> Machine {
         let lost_s = Interval { value: lost_s, low: lost_s - half_s, high: lost_s + half_s };
         let loss = |victim: &str, culprit: &str, lost_s| Loss {
             victim: victim.to_owned(),

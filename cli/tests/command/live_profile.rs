@@ -1,0 +1,75 @@
+//! Profiling this machine. Needs root and a kernel with BTF, and reports a skip without them.
+
+use serde_json::Value;
+
+use crate::harness::{Folder, recording};
+
+/// Two loops that share a CPU.
+const LOOPS: &str = "taskset -c 0 timeout 1.5 sh -c 'while :; do :; done' & \
+                     taskset -c 0 timeout 1.5 sh -c 'while :; do :; done'; wait; exit 3";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+/// What one loop waited for another at most, in a profile by process.
+fn longest_wait_s(found: &Value) -> f64 {
+    let is_loop = |name: &Value| name.as_str().is_some_and(|name| name.starts_with("sh/"));
+    let losses = found["losses"].as_array().unwrap().iter();
+    let between = losses.filter(|it| {
+        is_loop(&it["victim"]) && is_loop(&it["culprit"]) && it["victim"] != it["culprit"]
+    });
+    between.map(|it| number(&it["waited_s"])).fold(0.0, f64::max)
+}
+
+#[test]
+fn two_programs_that_share_a_cpu_wait_for_each_other() {
+    let Some(folder) = recording() else { return };
+    let args = ["profile", "--by", "process", "--record", "p.ektrace", "--json", "live.json"];
+    let ran = folder.run(&[&args[..], &["--", "sh", "-c", LOOPS]].concat());
+    assert_eq!(ran.code, 3, "the exit code of the command: {}", ran.stderr);
+    assert!(ran.stderr.contains("switches a second this costs about"), "{}", ran.stderr);
+    assert!(ran.stdout.contains("of the time that it was runnable."), "{}", ran.stdout);
+    let live: Value = serde_json::from_str(&folder.read("live.json")).unwrap();
+    assert!(longest_wait_s(&live) > 0.2, "{live}");
+
+    let again = ["profile", "--replay", "p.ektrace", "--by", "process", "--json", "-"];
+    let replayed: Value = serde_json::from_str(&folder.succeed(&again)).unwrap();
+    for part in ["victims", "losses", "estimator", "cpu", "length_s"] {
+        assert_eq!(live[part], replayed[part], "{part}");
+    }
+    let threads = ["profile", "--replay", "p.ektrace", "--by", "thread", "--json", "-"];
+    let threads: Value = serde_json::from_str(&folder.succeed(&threads)).unwrap();
+    assert!(number(&threads["victims"].as_array().unwrap().len().into()) > 2.0);
+}
+
+#[test]
+fn a_process_and_a_control_group_that_do_not_exist_are_refused() {
+    let Some(folder) = recording() else { return };
+    let no_pid = "--pid 4194303: no such process";
+    folder.refused(&["profile", "-p", "4194303"], no_pid);
+    let no_group = "--cgroup /no/such.slice: no such control group; `systemd-cgls` lists them";
+    folder.refused(&["profile", "--cgroup", "/no/such.slice"], no_group);
+}
+
+#[test]
+fn profiles_of_machines_become_one_and_a_machine_counts_once() {
+    let Some(folder) = recording() else { return };
+    for name in ["a.json", "b.json"] {
+        let ran = folder.run(&["profile", "-a", "--duration", "0.5", "--json", name]);
+        assert_eq!(ran.code, 0, "{}", ran.stderr);
+    }
+    let merge = ["profile", "merge", "a.json", "b.json"];
+    let text = folder.succeed(&[&merge[..], &["--parquet", "fleet.parquet"]].concat());
+    assert!(text.starts_with("2 machines, ") && text.contains("costs others most"), "{text}");
+    assert!(folder.path("fleet.parquet").metadata().unwrap().len() > 500);
+    std::fs::create_dir(folder.path("c")).unwrap();
+    folder.write("c/a.json", folder.read("a.json"));
+    let twice = "two files are called a: a machine would count twice; give each file another name";
+    folder.refused(&["profile", "merge", "a.json", "c/a.json"], twice);
+    folder.write("d.json", "{\"schema\":1}");
+    folder.refused(
+        &["profile", "merge", "d.json"],
+        "d.json: no result of `evenkeel profile --json`: missing field `estimator` at line 1 column 12",
+    );
+}
