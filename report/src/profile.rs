@@ -187,10 +187,11 @@ impl Weight {
         }
     }
 
-    /// The size of a stack, in s or as a count; never negative, and always finite.
+    /// The size of a stack, in s or as a count. A time that is below 1 ns, or beyond any profile,
+    /// is 0, so that sums and shares of sizes are finite.
     pub(crate) fn size(self, stack: &Stack) -> f64 {
         match self {
-            Self::LostTime if stack.lost_s.is_finite() => stack.lost_s.max(0.0),
+            Self::LostTime if (1e-9..1e12).contains(&stack.lost_s) => stack.lost_s,
             Self::LostTime => 0.0,
             Self::Count => stack.count as f64,
         }

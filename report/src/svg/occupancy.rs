@@ -161,11 +161,12 @@ fn draw(svg: &mut Svg, paths: &[String], pieces: &str) {
 fn piece(axis: &Axis, what: &Occupancy, span: &Span, y: f64) -> String {
     let (x, end) = (axis.at(span.from_s), axis.at(span.to_s));
     let (name, color) = (&what.names[span.group], what.colors[span.group]);
+    let [from_s, to_s] = [span.from_s, span.to_s].map(|it| it.clamp(0.0, axis.length_s));
     let title = format!(
         "{}, {} from {}",
         fit(name, text_width("0123456789012345678901234567")),
-        seconds(span.to_s - span.from_s),
-        seconds(span.from_s)
+        seconds(to_s - from_s),
+        seconds(from_s)
     );
     let mut piece = Svg::new(0.0);
     piece.rect(&format!("f{color}"), (x, y), (end - x - 0.4, ROW - 3.0), &title);

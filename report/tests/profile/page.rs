@@ -1,6 +1,9 @@
 //! The page: whole without scripts, small, harmless, and what it says.
 
-use report::profile::{TimeLine, View};
+use proptest::prelude::*;
+use report::profile::{
+    Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View, folded, pprof,
+};
 use report::profile_page;
 
 use crate::markup::{Element, elements};
@@ -124,4 +127,66 @@ fn every_figure_has_a_name_and_a_table_in_its_part() {
 #[test]
 fn the_same_profile_gives_the_same_page() {
     assert!(profile_page(&sample::view()) == profile_page(&sample::view()));
+}
+
+/// A profile of three programs whose values are all taken from `values`, and names from `names`.
+fn view_of(values: &[f64], names: &[String], has_clock: bool) -> View {
+    let mut values = values.iter().copied().cycle();
+    let mut value = || values.next().unwrap();
+    let mut victim = |name: &String| Victim {
+        name: name.clone(),
+        cpu_time_s: value(),
+        waited_s: value(),
+        lost_s: Interval { value: value(), low: value(), high: value() },
+        overhead_pct: Interval { value: value(), low: value(), high: value() },
+        basis: "measured",
+        ..Victim::default()
+    };
+    let victims: Vec<Victim> = names.iter().map(&mut victim).collect();
+    let mut loss = |victim: &String| Loss {
+        victim: victim.clone(),
+        culprit: names.first().cloned(),
+        lost_s: Interval { value: value(), low: value(), high: value() },
+        by_hold_s: value(),
+        by_sibling_s: value(),
+        by_transition_s: value(),
+        waited_s: value(),
+        by_shared_core_s: value(),
+        by_row_s: value(),
+        stalled_s: Some(value()),
+    };
+    let losses: Vec<Loss> = names.iter().map(&mut loss).collect();
+    let spans = (0..4).map(|group| Span { from_s: value(), to_s: value(), group }).collect();
+    let levels = (0..4).map(|level| (value(), value(), level)).collect();
+    let cores = vec![Core { name: names[0].clone(), cpus: vec![Lane { cpu: 0, spans }], levels }];
+    let time_line = TimeLine { length_s: value(), cores, groups: names.to_vec() };
+    let stack = |name: &String| Stack {
+        group: name.clone(),
+        frames: names.to_vec(),
+        lost_s: value(),
+        count: 1,
+        ..Stack::default()
+    };
+    let stacks = names.iter().map(stack).collect();
+    let title = names[0].clone();
+    View { title, has_clock, victims, losses, time_line, stacks, ..View::default() }
+}
+
+proptest! {
+    #[test]
+    fn any_values_and_names_give_a_whole_page_and_readable_stacks(
+        values in proptest::collection::vec(
+            prop_oneof![proptest::num::f64::ANY, -1.0..100.0], 1..40),
+        names in proptest::collection::vec(
+            any::<String>().prop_map(|name| name.replace(['N', 'n'], "")), 3),
+        has_clock in any::<bool>(),
+    ) {
+        let view = view_of(&values, &names, has_clock);
+        let page = profile_page(&view);
+        prop_assert!(elements(&page).len() > 10);
+        let place = ["NaN", ">inf", " inf", "\"inf", "-inf"].iter().find_map(|it| page.find(it));
+        prop_assert!(place.is_none(), "{:.60}", &page[place.unwrap_or_default()..]);
+        prop_assert!(folded(&view.stacks).lines().count() <= names.len());
+        prop_assert_eq!(&pprof(&view.stacks, values[0])[..2], &[0x1f, 0x8b]);
+    }
 }

@@ -4,16 +4,12 @@ use super::words::{SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, known, name, 
 use crate::format::percent;
 use crate::profile::{Loss, Victim, View};
 
-/// The sentences, the answer first; never none.
+/// The sentences, the answer first; at least one.
 pub(super) fn sentences(view: &View) -> Vec<String> {
     if view.victims.is_empty() {
         return vec!["The profile has no program.".to_owned()];
     }
     let mut all = if view.has_clock { clock(view) } else { Vec::new() };
-    if view.has_clock && all.is_empty() {
-        let none = "No program lost a thousandth of all CPU time to the clock of another.";
-        all.push(none.to_owned());
-    }
     all.extend(longest_wait(view));
     if !view.has_clock {
         let unknown = "This profile does not say what programs lost to the clock of others; the \
@@ -31,27 +27,38 @@ fn to_others(view: &View) -> Vec<&Loss> {
     losses
 }
 
-fn all_lost_s(view: &View) -> f64 {
-    to_others(view).iter().map(|loss| known(loss.lost_s.value)).sum()
-}
-
+/// The largest loss, whether it may be chance, and the sum of all; never none.
 fn clock(view: &View) -> Vec<String> {
-    let least_s = SHOWN_MIN * all_cpu_time_s(view);
+    let all_s = all_cpu_time_s(view);
     let losses = to_others(view);
-    let Some(largest) = losses.first().filter(|loss| known(loss.lost_s.value) >= least_s) else {
-        return Vec::new();
-    };
-    let mut all = vec![largest_loss(view, largest)];
-    let others = losses.iter().skip(1).filter(|loss| known(loss.lost_s.value) >= least_s).count();
-    let lost_s = all_lost_s(view);
-    if others > 0 && lost_s > largest.lost_s.value {
+    // Estimates of small losses may be negative, and so may their sum.
+    let lost_s: f64 = losses.iter().map(|loss| known(loss.lost_s.value)).sum();
+    let largest = losses.first().filter(|loss| is_worth_a_sentence(loss.lost_s.value, all_s));
+    let mut all = Vec::new();
+    match largest {
+        Some(largest) => {
+            all.push(largest_loss(view, largest));
+            if largest.lost_s.low.is_finite() && largest.lost_s.low <= 0.0 {
+                all.push("That may be chance: no loss at all is within the interval.".to_owned());
+            }
+        }
+        None => all.push(
+            "No program lost a thousandth of all CPU time to the clock of another.".to_owned(),
+        ),
+    }
+    let told_s = largest.map_or(0.0, |largest| largest.lost_s.value);
+    if lost_s > told_s && is_worth_a_sentence(lost_s, all_s) {
         all.push(format!(
             "In all, programs lost {} to the clock of others: {} of all CPU time.",
             time(lost_s),
-            percent(share_pct(lost_s, all_cpu_time_s(view)))
+            percent(share_pct(lost_s, all_s))
         ));
     }
     all
+}
+
+fn is_worth_a_sentence(time_s: f64, all_cpu_time_s: f64) -> bool {
+    known(time_s) > 0.0 && known(time_s) >= SHOWN_MIN * all_cpu_time_s
 }
 
 fn largest_loss(view: &View, loss: &Loss) -> String {
@@ -78,7 +85,7 @@ fn longest_wait(view: &View) -> Option<String> {
     let named = to_others(view).into_iter().filter(|loss| loss.culprit.is_some());
     let longest = named.max_by(|a, b| known(a.waited_s).total_cmp(&known(b.waited_s)))?;
     let waited_s = known(longest.waited_s);
-    if waited_s == 0.0 || waited_s < SHOWN_MIN * all_cpu_time_s(view) {
+    if !is_worth_a_sentence(waited_s, all_cpu_time_s(view)) {
         return None;
     }
     let victim = view.victims.iter().find(|victim| victim.name == longest.victim)?;
@@ -145,6 +152,30 @@ mod tests {
         let waits = "nginx waited 10.00 s for a CPU that x265 had: 50.0 % of the time for which it \
                      was runnable.";
         assert_eq!(sentences(&view(0.019, 10.0, true)), [none, waits]);
+    }
+
+    #[test]
+    fn small_losses_that_add_up_are_not_denied() {
+        let mut many = view(0.015, 0.0, true);
+        many.losses.push(Loss { culprit: None, ..many.losses[1].clone() });
+        let found = sentences(&many);
+        assert!(
+            found[0].starts_with("No program") && found[1].starts_with("In all, programs lost")
+        );
+    }
+
+    #[test]
+    fn noise_below_zero_contradicts_no_answer() {
+        let mut noisy = view(0.4, 0.0, true);
+        noisy.losses.push(Loss {
+            culprit: None,
+            lost_s: Interval::unbounded(-1.0),
+            ..noisy.losses[1].clone()
+        });
+        assert_eq!(sentences(&noisy), sentences(&view(0.4, 0.0, true)));
+        noisy.losses[1].lost_s.low = -0.1;
+        let found = sentences(&noisy);
+        assert!(found.len() == 2 && found[1].starts_with("That may be chance"), "{found:?}");
     }
 
     #[test]

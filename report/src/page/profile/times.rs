@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{left_out, name, share_pct, time};
+use super::words::{known, left_out, name, share_pct, time};
 use crate::format::percent;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, details, first, legend, table};
@@ -13,11 +13,13 @@ use crate::svg::{Occupancy, PALETTE, REST, occupancy};
 const CPUS_MAX: usize = 48;
 const DRAWING_BYTES_MAX: usize = 300_000;
 const ROWS_MAX: usize = 40;
+/// A shorter time line shows nothing. In s.
+const LENGTH_MIN_S: f64 = 1e-9;
 
 /// The time line; nothing if it is empty.
 pub(super) fn times(line: &TimeLine) -> Option<Part> {
     let is_empty = |core: &Core| core.cpus.iter().all(|lane| lane.spans.is_empty());
-    if line.length_s.is_nan() || line.length_s <= 0.0 || line.cores.iter().all(is_empty) {
+    if known(line.length_s) < LENGTH_MIN_S || line.cores.iter().all(is_empty) {
         return None;
     }
     let ran_s = ran(line);
