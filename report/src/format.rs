@@ -48,9 +48,9 @@ pub(crate) fn tenths(value: f64) -> String {
 pub(crate) fn seconds(value: f64) -> String {
     if value == 0.0 {
         "0 s".to_owned()
-    } else if value < 0.1 {
+    } else if value.abs() < 0.1 {
         format!("{:.2} ms", value * 1e3)
-    } else if value < 100.0 {
+    } else if value.abs() < 100.0 {
         format!("{value:.2} s")
     } else {
         format!("{value:.0} s")

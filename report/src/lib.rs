@@ -14,6 +14,7 @@ mod format;
 mod metrics;
 mod mixes;
 mod page;
+pub mod profile;
 pub mod reproduction;
 mod rows;
 mod run;
@@ -41,7 +42,8 @@ pub use evaluation::{
 pub use format::{is_plain, variant};
 pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
 pub use page::{
-    Gantt, bars_svg, evaluation_page, machine_page, page, recording_page, reproduction_page,
+    Gantt, bars_svg, evaluation_page, machine_page, page, profile_page, recording_page,
+    reproduction_page,
 };
 pub use rows::csv;
 pub use sample::{Replicates, ReportError, Sample, Setup};

@@ -12,6 +12,7 @@ mod losses;
 mod machine;
 mod machine_tables;
 mod parts;
+mod profile;
 mod ranges;
 mod recording;
 mod reproduction;
@@ -28,6 +29,7 @@ use crate::verdict;
 pub use evaluation::evaluation_page;
 pub use figures::bars_svg;
 pub use machine::machine_page;
+pub use profile::profile_page;
 pub use recording::recording_page;
 pub use reproduction::reproduction_page;
 

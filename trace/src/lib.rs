@@ -30,6 +30,7 @@ pub use glob::Glob;
 pub use history::{ControlGroup, Event, Header, History, Record, Source, SwitchState, TaskInfo};
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
 pub use name::{COMM_MAX, clean, clean_up_to};
+pub use protobuf::Message as ProtobufMessage;
 pub use scrub::scrub;
 pub use sink::{Collector, Counter, Sink};
 pub use validate::{CPUS_MAX, Problem, validate};

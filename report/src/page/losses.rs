@@ -98,6 +98,7 @@ fn heats(runs: &[&Run]) -> Vec<(String, Heat)> {
             victims: first.victims.clone(),
             culprits: runs.iter().map(|run| clean(&run.scheduler)).collect(),
             values: (0..first.victims.len()).map(row).collect(),
+            ..first.clone()
         };
         return vec![(format!("to {}, by scheduler", first.culprits[0]), joined)];
     }
@@ -122,6 +123,8 @@ fn heat_of(run: &Run) -> Heat {
         values: victims.iter().map(row).collect(),
         victims: victims.iter().map(|name| clean(name)).collect(),
         culprits: culprits.iter().map(|name| clean(name)).collect(),
+        lost: "CPU time lost",
+        ..Heat::default()
     }
 }
 

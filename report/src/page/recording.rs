@@ -139,7 +139,10 @@ impl Books {
         let row = |victim| culprits.iter().map(|culprit| value(victim, culprit)).collect();
         let values: Vec<Vec<f64>> = victims.iter().map(row).collect();
         let most = values.iter().flatten().copied().fold(0.0, f64::max);
-        let (svg, height) = heat(&Heat { victims, culprits, values }, most);
+        let (svg, height) = heat(
+            &Heat { victims, culprits, values, lost: "CPU time lost", ..Heat::default() },
+            most,
+        );
         let drawing = svg.inline(height, "CPU time given back, by victim and culprit");
         Some(Part {
             title: format!(

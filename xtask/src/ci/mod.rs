@@ -10,6 +10,7 @@ mod checker;
 mod exports;
 mod install;
 mod page;
+mod pprof;
 mod python;
 mod sweeps;
 
@@ -35,6 +36,7 @@ const SHORT: &[Step] = &[
     Step { name: "proof", claim: "no policy function misbehaves on any input", run: check_proof },
     Step { name: "checker", claim: "the independent checker agrees", run: checker::check },
     Step { name: "exports", claim: "others read our exports as we mean them", run: exports::check },
+    Step { name: "pprof", claim: "pprof reads the stacks of a profile", run: pprof::check },
     Step {
         name: "sweeps",
         claim: "launchers run sweeps, and others read them",

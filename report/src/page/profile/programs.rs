@@ -1,0 +1,84 @@
+//! The programs of a profile: what each used, waited and lost.
+
+use super::words::{NAME_MAX, bounds_pct, cut, known, left_out, name, share_pct, time};
+use crate::drawing::escape;
+use crate::format::percent;
+use crate::page::parts::{Cell, Part, first, table};
+use crate::profile::{Victim, View};
+
+const ROWS_MAX: usize = 100;
+/// How many labels of a program are shown.
+const LABELS_MAX: usize = 6;
+
+/// What a basis means, for those that a reader would not guess.
+const BASES: [(&str, &str); 3] = [
+    ("table", "Table: from classes or registers and a CPU table; no clock was measured."),
+    ("assumed", "Assumed: too few samples, and so taken to demand no level itself."),
+    ("at least", "At least: demands a level itself, and only part of its loss is known."),
+];
+
+/// The table of programs.
+pub(super) fn programs(view: &View) -> Part {
+    let mut victims: Vec<&Victim> = view.victims.iter().collect();
+    victims.sort_by(|a, b| known(b.cpu_time_s).total_cmp(&known(a.cpu_time_s)));
+    let title = match victims.first() {
+        Some(busiest) => format!("{} used most CPU time", name(&busiest.name)),
+        None => "Programs".to_owned(),
+    };
+    let (shown, more) = first(victims, ROWS_MAX);
+    let has_labels = shown.iter().any(|victim| !victim.labels.is_empty());
+    let heads = if view.has_clock {
+        &["program", "#CPU time", "#waited", "#lost to clock", "#longer by", "basis", "demands"][..]
+    } else {
+        &["program", "#CPU time", "#waited"][..]
+    };
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(it, view.has_clock)).collect();
+    let mut html = table("Programs, by CPU time", heads, &rows);
+    html += &left_out(more, "program");
+    let label_note = if has_labels { "Below a name: its labels. " } else { "" };
+    let mut note = format!("{label_note}CPU time and waiting are sums over threads.");
+    for (basis, words) in BASES {
+        if view.has_clock && shown.iter().any(|victim| victim.basis == basis) {
+            note += " ";
+            note += words;
+        }
+    }
+    html += &format!("<p class=\"soft\">{}</p>\n", escape(&note));
+    Part { title, html }
+}
+
+fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
+    let labels: Vec<String> = victim
+        .labels
+        .iter()
+        .take(LABELS_MAX)
+        .map(|(key, value)| cut(&format!("{key}={value}"), NAME_MAX))
+        .collect();
+    let waited_pct = share_pct(victim.waited_s, victim.cpu_time_s + victim.waited_s);
+    let mut cells = vec![
+        Cell::text(&name(&victim.name)).remarked(&labels.join(", ")),
+        Cell::number(&time(victim.cpu_time_s)),
+        Cell::number(&time(victim.waited_s)).remarked(&if waited_pct > 0.0 {
+            percent(waited_pct)
+        } else {
+            String::new()
+        }),
+    ];
+    if has_clock {
+        let least = if victim.basis == "at least" { "≥ " } else { "" };
+        let longer = if victim.overhead_pct.value.is_finite() {
+            format!("{least}{}", percent(victim.overhead_pct.value))
+        } else {
+            "–".to_owned()
+        };
+        let bounds = bounds_pct(&victim.overhead_pct, 1.0);
+        let bounds = bounds.map_or_else(String::new, |bounds| format!("95 %: {bounds}"));
+        cells.extend([
+            Cell::number(&format!("{least}{}", time(victim.lost_s.value))),
+            Cell::number(&longer).remarked(&bounds),
+            Cell::text(victim.basis),
+            Cell::text(&name(&victim.demands)),
+        ]);
+    }
+    cells
+}
