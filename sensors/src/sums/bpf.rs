@@ -110,8 +110,10 @@ impl Collector {
                 .update(&cpu.to_ne_bytes(), &place, MapFlags::ANY)
                 .map_err(&doing)?;
         }
+        let list = |name| program(&object, name).attach().map_err(refused("listing the tasks"));
+        run(&list("list_task")?)?;
         let links = attach(&object)?;
-        run(&program(&object, "list_task").attach().map_err(refused("listing the tasks"))?)?;
+        run(&list("list_running")?)?;
         let cores = MapHandle::try_from(&map(&object, "cores")).map_err(&doing)?;
         let book = program(&object, "book_core").attach_iter(cores.as_fd()).map_err(&doing)?;
         let before = (0, vec![0; places.len()]);

@@ -123,8 +123,6 @@ struct bpf_iter__bpf_map_elem {
 
 /* include/linux/sched.h */
 #define TASK_DEAD 0x00000080
-/* include/uapi/asm-generic/errno-base.h: a table is full. */
-#define E2BIG 7
 
 static __always_inline u32 cpu_of(struct task_struct *task)
 {

@@ -182,11 +182,13 @@ static __always_inline u64 waited_ns(struct task_struct *task, struct here *here
 	if (before_ns) {
 		waited_ns = ek_sub(delay_ns, *before_ns);
 		*before_ns = delay_ns;
+	} else if (!bpf_map_update_elem(&delays, &tid, &delay_ns, BPF_ANY)) {
+		/* All older tasks were listed, so this one is new. */
+		waited_ns = delay_ns;
 	} else {
-		/* Without the time on other CPUs' queues, which only the task's last leave tells. */
+		/* Without what it waited on other CPUs' queues. */
 		waited_ns = ek_sub(delay_ns, here->run_delay_ns);
-		if (bpf_map_update_elem(&delays, &tid, &delay_ns, BPF_ANY))
-			count_without_room();
+		count_without_room();
 	}
 	if (is_dead(task))
 		bpf_map_delete_elem(&delays, &tid);
@@ -505,31 +507,46 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 	return 0;
 }
 
-/* Every task, once at the start: its time on run queues so far, and whether it runs. */
+/* Every task, before the other probes are attached: its time on run queues so far. */
 SEC("iter/task")
 int list_task(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	u64 now_ns = bpf_ktime_get_ns();
-	u64 delay_ns, group;
-	struct core *core;
-	u32 tid, thread;
+	u64 delay_ns;
+	u32 tid;
 
 	if (!task)
 		return 0;
 	tid = task->pid;
 	delay_ns = task->sched_info.run_delay;
-	if (bpf_map_update_elem(&delays, &tid, &delay_ns, BPF_NOEXIST) == -E2BIG)
+	if (bpf_map_update_elem(&delays, &tid, &delay_ns, BPF_ANY))
 		count_without_room();
-	core = task->on_cpu ? core_of(cpu_of(task), &thread) : 0;
+	return 0;
+}
+
+/* Every task, after the other probes were attached: which CPU runs it. */
+SEC("iter/task")
+int list_running(struct bpf_iter__task *ctx)
+{
+	struct task_struct *task = ctx->task;
+	u64 now_ns = bpf_ktime_get_ns();
+	struct core *core;
+	struct cpu *cpu;
+	u32 thread;
+	u64 group;
+
+	if (!task || !task->on_cpu)
+		return 0;
+	core = core_of(cpu_of(task), &thread);
 	if (!core)
 		return 0;
 	group = group_of(task);
+	cpu = &core->threads[thread & 1];
 	bpf_spin_lock(&core->lock);
 	/* A CPU that has switched since knows better. */
-	if (!core->threads[thread & 1].booked_ns) {
-		core->threads[thread & 1].group = group;
-		core->threads[thread & 1].booked_ns = now_ns;
+	if (!cpu->booked_ns) {
+		cpu->group = group;
+		cpu->booked_ns = now_ns;
 	}
 	bpf_spin_unlock(&core->lock);
 	return 0;
