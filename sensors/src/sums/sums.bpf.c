@@ -82,6 +82,13 @@ struct {
 	__type(value, struct here);
 } heres SEC(".maps");
 
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, u32);
+	__type(value, struct cache);
+} caches SEC(".maps");
+
 /* By task: its time on run queues when it last left a CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -103,6 +110,14 @@ struct {
 	__type(key, u64);
 	__type(value, struct wide_leaves);
 } wide SEC(".maps");
+
+/* Processes that ended. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, GROUPS_MAX);
+	__type(key, u64);
+	__type(value, u64);
+} ended SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -132,30 +147,44 @@ static __always_inline u64 group_of(struct task_struct *task)
 	return setup.by_control_group ? task->cgroups->dfl_cgrp->kn->id : (u32)task->tgid;
 }
 
-static __always_inline struct group_sum *sum_of(u64 group)
+static __noinline int add_group(u64 group, const struct group_sum *more)
 {
-	struct group_sum *sum = bpf_map_lookup_elem(&groups, &group);
-	struct group_sum none = {};
+	struct group_sum *sum;
 
-	if (sum)
-		return sum;
-	/* Another CPU may be first. */
-	bpf_map_update_elem(&groups, &group, &none, BPF_NOEXIST);
+	if (!more)
+		return 0;
 	sum = bpf_map_lookup_elem(&groups, &group);
-	if (!sum)
+	if (!sum) {
+		if (!bpf_map_update_elem(&groups, &group, more, BPF_NOEXIST))
+			return 0;
+		/* Another CPU was first, or the table is full. */
+		sum = bpf_map_lookup_elem(&groups, &group);
+	}
+	if (!sum) {
 		count_without_room();
-	return sum;
+		return 0;
+	}
+	add(&sum->cpu_time_ns, more->cpu_time_ns);
+	add(&sum->waited_ns, more->waited_ns);
+	add(&sum->lost_ns, more->lost_ns);
+	add(&sum->leaves, more->leaves);
+	if (more->comm[0]) {
+		sum->comm[0] = more->comm[0];
+		sum->comm[1] = more->comm[1];
+	}
+	return 0;
 }
 
-static __noinline int add_pair(u64 victim, u64 culprit, u64 waited_ns, u64 beside_ns, u64 lost_ns)
+static __noinline int add_pair(u64 victim, u64 culprit, const struct pair_sum *more)
 {
 	struct pair key = {.victim = victim, .culprit = culprit};
-	struct pair_sum first = {
-		.waited_ns = waited_ns, .beside_ns = beside_ns, .lost_ns = lost_ns};
-	struct pair_sum *sum = bpf_map_lookup_elem(&pairs, &key);
+	struct pair_sum *sum;
 
+	if (!more)
+		return 0;
+	sum = bpf_map_lookup_elem(&pairs, &key);
 	if (!sum) {
-		if (!bpf_map_update_elem(&pairs, &key, &first, BPF_NOEXIST))
+		if (!bpf_map_update_elem(&pairs, &key, more, BPF_NOEXIST))
 			return 0;
 		sum = bpf_map_lookup_elem(&pairs, &key);
 	}
@@ -163,10 +192,47 @@ static __noinline int add_pair(u64 victim, u64 culprit, u64 waited_ns, u64 besid
 		count_without_room();
 		return 0;
 	}
-	add(&sum->waited_ns, waited_ns);
-	add(&sum->beside_ns, beside_ns);
-	add(&sum->lost_ns, lost_ns);
+	add(&sum->waited_ns, more->waited_ns);
+	add(&sum->beside_ns, more->beside_ns);
+	add(&sum->lost_ns, more->lost_ns);
 	return 0;
+}
+
+static __always_inline u32 slot(u64 number)
+{
+	return (u32)(number * 0x9e3779b97f4a7c15ULL >> 32);
+}
+
+/* This CPU's sum of a group, until the next reading. */
+static __always_inline struct group_sum *cached_group(struct cache *cache, u64 group)
+{
+	u32 at = slot(group) % CACHED_GROUPS;
+	struct group_sum *sum = &cache->of_groups[at];
+
+	if (cache->groups[at] == group)
+		return sum;
+	if (cache->groups[at])
+		add_group(cache->groups[at], sum);
+	cache->groups[at] = group;
+	__builtin_memset(sum, 0, sizeof(*sum));
+	return sum;
+}
+
+/* This CPU's sum of a pair, until the next reading. */
+static __always_inline struct pair_sum *cached_pair(struct cache *cache, u64 victim, u64 culprit)
+{
+	u32 at = slot(victim ^ culprit << 20) % CACHED_PAIRS;
+	struct pair_sum *sum = &cache->of_pairs[at];
+	struct pair *key = &cache->pairs[at];
+
+	if (key->victim == victim && key->culprit == culprit)
+		return sum;
+	if (key->victim)
+		add_pair(key->victim, key->culprit, sum);
+	key->victim = victim;
+	key->culprit = culprit;
+	__builtin_memset(sum, 0, sizeof(*sum));
+	return sum;
 }
 
 /* --- Waits --- */
@@ -196,7 +262,8 @@ static __always_inline u64 waited_ns(struct task_struct *task, struct here *here
 }
 
 /* A wait belongs to the groups that ran meanwhile on the CPU that the task got. */
-static __always_inline void attribute(u64 victim, u64 waited_ns, struct here *here)
+static __always_inline void attribute(struct cache *cache, u64 victim, u64 waited_ns,
+				      struct here *here)
 {
 	u64 since_ns = ek_sub(here->came_ns, waited_ns);
 
@@ -209,11 +276,11 @@ static __always_inline void attribute(u64 victim, u64 waited_ns, struct here *he
 			break;
 		if (had_ns == 0)
 			continue;
-		add_pair(victim, stay->group, had_ns, 0, 0);
+		cached_pair(cache, victim, stay->group)->waited_ns += had_ns;
 		waited_ns -= had_ns;
 	}
 	if (waited_ns)
-		add_pair(victim, 0, waited_ns, 0, 0);
+		cached_pair(cache, victim, 0)->waited_ns += waited_ns;
 }
 
 /* A stay ends; one of the same group that went right before is continued. */
@@ -351,50 +418,41 @@ static __always_inline u32 level_of(u64 group)
 	return level;
 }
 
-/* Adds what passed on a CPU to the sums of its group, which is the result. */
-static __always_inline struct group_sum *add_passed(const struct passed *passed)
+/* Adds what passed on a CPU to the sums of pairs. */
+static __always_inline void add_passed(struct cache *cache, const struct passed *passed)
 {
-	struct group_sum *sum;
-
-	if (passed->other && passed->other_lost_ns) {
-		struct group_sum *other = sum_of(passed->other);
-
-		if (other)
-			add(&other->lost_ns, passed->other_lost_ns);
-		add_pair(passed->other, passed->holder, 0, 0, passed->other_lost_ns);
-	}
-	if (!passed->group)
-		return 0;
-	sum = sum_of(passed->group);
-	if (sum) {
-		add(&sum->cpu_time_ns, passed->ran_ns);
-		add(&sum->lost_ns, passed->lost_ns);
-	}
 	if (passed->lost_ns)
-		add_pair(passed->group, passed->holder, 0, 0, passed->lost_ns);
+		cached_pair(cache, passed->group, passed->holder)->lost_ns += passed->lost_ns;
 	if (passed->beside_ns) {
-		add_pair(passed->group, passed->other, 0, passed->beside_ns, 0);
-		add_pair(passed->other, passed->group, 0, passed->beside_ns, 0);
+		u64 ns = passed->beside_ns;
+
+		cached_pair(cache, passed->group, passed->other)->beside_ns += ns;
+		cached_pair(cache, passed->other, passed->group)->beside_ns += ns;
 	}
-	return sum;
+	if (passed->other && passed->other_lost_ns) {
+		u64 ns = passed->other_lost_ns;
+
+		cached_group(cache, passed->other)->lost_ns += ns;
+		cached_pair(cache, passed->other, passed->holder)->lost_ns += ns;
+	}
 }
 
 static __always_inline void leave(struct task_struct *task, const struct passed *passed,
-				  struct here *here, u64 now_ns)
+				  struct cache *cache, struct here *here, u64 now_ns)
 {
-	struct group_sum *sum = add_passed(passed);
 	u64 waited = waited_ns(task, here);
+	struct group_sum *sum = cached_group(cache, passed->group);
 
-	if (sum) {
-		add(&sum->leaves, 1);
-		add(&sum->waited_ns, waited);
-	}
-	if (sum && !setup.by_control_group) {
+	sum->cpu_time_ns += passed->ran_ns;
+	sum->lost_ns += passed->lost_ns;
+	sum->waited_ns += waited;
+	sum->leaves++;
+	if (!setup.by_control_group) {
 		sum->comm[0] = *(u64 *)&task->group_leader->comm[0];
 		sum->comm[1] = *(u64 *)&task->group_leader->comm[8];
 	}
 	if (waited)
-		attribute(passed->group, waited, here);
+		attribute(cache, passed->group, waited, here);
 	end_stay(here, passed->group, now_ns);
 }
 
@@ -405,6 +463,7 @@ int on_switch(u64 *ctx)
 	struct task_struct *next = (void *)ctx[2];
 	u32 first = 0, thread = 0;
 	struct here *here = bpf_map_lookup_elem(&heres, &first);
+	struct cache *cache = bpf_map_lookup_elem(&caches, &first);
 	struct clock *slower = bpf_map_lookup_elem(&clock, &first);
 	struct core *core = core_of(bpf_get_smp_processor_id(), &thread);
 	u64 group = group_of(next);
@@ -412,7 +471,7 @@ int on_switch(u64 *ctx)
 	u64 now_ns = bpf_ktime_get_ns();
 	struct passed passed;
 
-	if (!here || !slower || !core)
+	if (!here || !cache || !slower || !core)
 		return 0;
 	bpf_spin_lock(&core->lock);
 	book(core, thread, slower, now_ns, &passed);
@@ -420,9 +479,8 @@ int on_switch(u64 *ctx)
 	bpf_spin_unlock(&core->lock);
 	/* Its group is 0, too, where the task came before the collection began. */
 	if (passed.group)
-		leave(prev, &passed, here, now_ns);
-	else
-		add_passed(&passed);
+		leave(prev, &passed, cache, here, now_ns);
+	add_passed(cache, &passed);
 	here->left_group = passed.group;
 	here->left_tid = prev->pid;
 	here->came_ns = now_ns;
@@ -466,13 +524,12 @@ int on_exit(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	u64 group = group_of(task);
-	struct group_sum *sum;
+	u64 one = 1;
 
 	if (setup.by_control_group || task->signal->live.counter > 0)
 		return 0;
-	sum = bpf_map_lookup_elem(&groups, &group);
-	if (sum)
-		sum->has_ended = 1;
+	if (bpf_map_update_elem(&ended, &group, &one, BPF_ANY))
+		count_without_room();
 	return 0;
 }
 
@@ -501,8 +558,47 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 		core->level =
 			ek_belief_held(&core->belief, ek_belief_demanded(&core->belief), now_ns);
 		bpf_spin_unlock(&core->lock);
-		add_passed(&passed);
 		state.booked_ns = now_ns;
+		if (!passed.group)
+			continue;
+
+		struct group_sum sum = {.cpu_time_ns = passed.ran_ns, .lost_ns = passed.lost_ns};
+		struct pair_sum lost = {.lost_ns = passed.lost_ns};
+		struct pair_sum beside = {.beside_ns = passed.beside_ns};
+
+		add_group(passed.group, &sum);
+		if (passed.lost_ns)
+			add_pair(passed.group, passed.holder, &lost);
+		if (passed.beside_ns) {
+			add_pair(passed.group, passed.other, &beside);
+			add_pair(passed.other, passed.group, &beside);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Adds this CPU's cached sums to the tables: the reader has each CPU that was busy run it. No switch
+ * of the CPU comes between, because interrupts or preemption are off.
+ */
+SEC("raw_tp")
+int flush(void *ctx)
+{
+	u32 first = 0;
+	struct cache *cache = bpf_map_lookup_elem(&caches, &first);
+
+	if (!cache)
+		return 0;
+	for (u32 at = 0; at < CACHED_GROUPS; at++) {
+		if (cache->groups[at])
+			add_group(cache->groups[at], &cache->of_groups[at]);
+		cache->groups[at] = 0;
+	}
+	for (u32 at = 0; at < CACHED_PAIRS; at++) {
+		if (cache->pairs[at].victim)
+			add_pair(cache->pairs[at].victim, cache->pairs[at].culprit,
+				 &cache->of_pairs[at]);
+		cache->pairs[at].victim = 0;
 	}
 	return 0;
 }
