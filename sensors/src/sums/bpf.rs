@@ -25,6 +25,9 @@ const ON_CPU: u32 = 1;
 /// Where the program has its own numbers.
 const STATE: &str = ".bss";
 
+/// Keys and values of a table.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
+
 /// Why nothing can be collected.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
@@ -198,8 +201,8 @@ impl Collector {
         &self.ended
     }
 
-    /// Makes room: deletes groups and their pairs, as the last `sums` have them, and pairs of groups
-    /// that were deleted before. What such a group does from now on is summed anew, from 0 on.
+    /// Makes room: deletes groups and their pairs, as the last `sums` have them, and pairs of
+    /// groups that were deleted before. What such a group does from now on is summed anew.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -228,7 +231,7 @@ impl Collector {
 }
 
 impl Collector {
-    fn table(&self, name: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, CollectError> {
+    fn table(&self, name: &str) -> Result<Entries, CollectError> {
         let table = map(&self.object, name);
         // In one batch: libbpf-rs 0.27 takes a batch that a large bucket cut short for the last.
         let all = table.lookup_batch(table.max_entries(), MapFlags::ANY, MapFlags::ANY);

@@ -11,229 +11,13 @@
  *
  * Needs Linux 5.11 with BTF. Sums are added up by many CPUs, atomically.
  */
-#include "kernel.bpf.h"
-#include "interface.bpf.h"
+#include "core.bpf.h"
 
-/* Stays of a CPU that a wait is compared with; a power of two, our choice. */
-#define STAYS 16
 /*
  * A group is wide from the second time on that a task left wide registers; one time can be the
  * start-up code of a library.
  */
 #define LEAVES_MIN 2
-
-/* A time for which a CPU ran tasks of one group. */
-struct stay {
-	u64 group;
-	u64 began_ns;
-	u64 ended_ns;
-};
-
-/* What only this CPU reads and writes. */
-struct here {
-	/* When its task came, and that task's time on run queues before. */
-	u64 came_ns;
-	u64 run_delay_ns;
-	/* The task that left last, whose registers are saved after the switch. */
-	u64 left_group;
-	u32 left_tid;
-	/* Stays that ended so far. */
-	u32 ended;
-	struct stay stays[STAYS];
-};
-
-const volatile struct setup setup;
-
-/* A pointer to a field of the setup; clang would read a constant 0 without the barrier. */
-#define configured(part) \
-	({ \
-		const void *at = (const void *)&setup.part; \
-		asm("" : "+r"(at)); \
-		at; \
-	})
-
-struct state state;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct clock);
-} clock SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct place);
-} places SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct core);
-} cores SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct here);
-} heres SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct cache);
-} caches SEC(".maps");
-
-/* By task: its time on run queues when it last left a CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, TASKS_MAX);
-	__type(key, u32);
-	__type(value, u64);
-} delays SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GROUPS_MAX);
-	__type(key, u64);
-	__type(value, struct group_sum);
-} groups SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GROUPS_MAX);
-	__type(key, u64);
-	__type(value, struct wide_leaves);
-} wide SEC(".maps");
-
-/* Processes that ended. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GROUPS_MAX);
-	__type(key, u64);
-	__type(value, u64);
-} ended SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PAIRS_MAX);
-	__type(key, struct pair);
-	__type(value, struct pair_sum);
-} pairs SEC(".maps");
-
-/* --- Sums --- */
-
-static __always_inline void add(u64 *sum, u64 ns)
-{
-	if (ns)
-		__sync_fetch_and_add(sum, ns);
-}
-
-static __always_inline void count_without_room(void)
-{
-	__sync_fetch_and_add(&state.without_room, 1);
-}
-
-/* The group of a task; 0 is the idle task. */
-static __always_inline u64 group_of(struct task_struct *task)
-{
-	if (!task->pid)
-		return 0;
-	return setup.by_control_group ? task->cgroups->dfl_cgrp->kn->id : (u32)task->tgid;
-}
-
-static __noinline int add_group(u64 group, const struct group_sum *more)
-{
-	struct group_sum *sum;
-
-	if (!more)
-		return 0;
-	sum = bpf_map_lookup_elem(&groups, &group);
-	if (!sum) {
-		if (!bpf_map_update_elem(&groups, &group, more, BPF_NOEXIST))
-			return 0;
-		/* Another CPU was first, or the table is full. */
-		sum = bpf_map_lookup_elem(&groups, &group);
-	}
-	if (!sum) {
-		count_without_room();
-		return 0;
-	}
-	add(&sum->cpu_time_ns, more->cpu_time_ns);
-	add(&sum->waited_ns, more->waited_ns);
-	add(&sum->lost_ns, more->lost_ns);
-	add(&sum->leaves, more->leaves);
-	if (more->comm[0]) {
-		sum->comm[0] = more->comm[0];
-		sum->comm[1] = more->comm[1];
-	}
-	return 0;
-}
-
-static __noinline int add_pair(u64 victim, u64 culprit, const struct pair_sum *more)
-{
-	struct pair key = {.victim = victim, .culprit = culprit};
-	struct pair_sum *sum;
-
-	if (!more)
-		return 0;
-	sum = bpf_map_lookup_elem(&pairs, &key);
-	if (!sum) {
-		if (!bpf_map_update_elem(&pairs, &key, more, BPF_NOEXIST))
-			return 0;
-		sum = bpf_map_lookup_elem(&pairs, &key);
-	}
-	if (!sum) {
-		count_without_room();
-		return 0;
-	}
-	add(&sum->waited_ns, more->waited_ns);
-	add(&sum->beside_ns, more->beside_ns);
-	add(&sum->lost_ns, more->lost_ns);
-	return 0;
-}
-
-static __always_inline u32 slot(u64 number)
-{
-	return (u32)(number * 0x9e3779b97f4a7c15ULL >> 32);
-}
-
-/* This CPU's sum of a group, until the next reading. */
-static __always_inline struct group_sum *cached_group(struct cache *cache, u64 group)
-{
-	u32 at = slot(group) % CACHED_GROUPS;
-	struct group_sum *sum = &cache->of_groups[at];
-
-	if (cache->groups[at] == group)
-		return sum;
-	if (cache->groups[at])
-		add_group(cache->groups[at], sum);
-	cache->groups[at] = group;
-	__builtin_memset(sum, 0, sizeof(*sum));
-	return sum;
-}
-
-/* This CPU's sum of a pair, until the next reading. */
-static __always_inline struct pair_sum *cached_pair(struct cache *cache, u64 victim, u64 culprit)
-{
-	u32 at = slot(victim ^ culprit << 20) % CACHED_PAIRS;
-	struct pair_sum *sum = &cache->of_pairs[at];
-	struct pair *key = &cache->pairs[at];
-
-	if (key->victim == victim && key->culprit == culprit)
-		return sum;
-	if (key->victim)
-		add_pair(key->victim, key->culprit, sum);
-	key->victim = victim;
-	key->culprit = culprit;
-	__builtin_memset(sum, 0, sizeof(*sum));
-	return sum;
-}
 
 /* --- Waits --- */
 
@@ -295,107 +79,6 @@ static __always_inline void end_stay(struct here *here, u64 group, u64 now_ns)
 		here->ended++;
 	}
 	last->ended_ns = now_ns;
-}
-
-/* --- The core --- */
-
-/* What passed on a CPU since the last booking. */
-struct passed {
-	u64 group;
-	u64 ran_ns;
-	/* The group on the sibling, and the time beside it. */
-	u64 other;
-	u64 beside_ns;
-	/* The core's holder before, and the losses to it. */
-	u64 holder;
-	u64 lost_ns;
-	u64 other_lost_ns;
-};
-
-static __always_inline struct core *core_of(u32 cpu, u32 *thread)
-{
-	struct place *place = bpf_map_lookup_elem(&places, &cpu);
-	u32 core;
-
-	if (!place)
-		return 0;
-	core = place->core;
-	*thread = place->thread & 1;
-	return bpf_map_lookup_elem(&cores, &core);
-}
-
-/* Adds the time at each level since the last booking to the threads of the core. */
-static __always_inline void book_levels(struct core *core, const struct clock *clock, u64 now_ns)
-{
-	struct ek_level_times before = core->belief.booked;
-
-	ek_belief_book(&core->belief, now_ns);
-	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
-		u64 ns = core->belief.booked.ns[level] - before.ns[level];
-
-		if (ns == 0)
-			continue;
-		for (u32 i = 0; i < 2; i++) {
-			struct cpu *cpu = &core->threads[i];
-			u32 own = cpu->level;
-
-			if (!cpu->group)
-				continue;
-			cpu->held_ns += ns;
-			if (own < level)
-				cpu->lost_ns += ek_mul_q30(ns, clock->slower_q30[own][level]);
-		}
-	}
-}
-
-/* Books the time of the core's threads until now, under its lock. */
-static __always_inline void book(struct core *core, u32 thread, const struct clock *clock,
-				 u64 now_ns, struct passed *passed)
-{
-	struct cpu *cpu = &core->threads[thread & 1];
-	struct cpu *other = &core->threads[(thread ^ 1) & 1];
-
-	if (core->wide_until_ns > core->belief.since_ns)
-		book_levels(core, clock, now_ns);
-	passed->group = cpu->group;
-	passed->other = other->group;
-	passed->holder = core->holder;
-	passed->ran_ns = 0;
-	passed->beside_ns = 0;
-	passed->other_lost_ns = 0;
-	passed->lost_ns = cpu->lost_ns;
-	cpu->lost_ns = 0;
-	if (cpu->group) {
-		passed->ran_ns = ek_sub(now_ns, cpu->booked_ns);
-		cpu->busy_ns += passed->ran_ns;
-		if (other->group)
-			passed->beside_ns =
-				ek_sub(now_ns, ek_max(cpu->booked_ns, other->booked_ns));
-	}
-	cpu->booked_ns = ek_max(cpu->booked_ns, now_ns);
-}
-
-/* From now on the CPU runs `group`, which demands `level`; under the core's lock. */
-static __always_inline void come(struct core *core, u32 thread, u64 group, u32 level, u64 now_ns,
-				 struct passed *passed)
-{
-	struct cpu *cpu = &core->threads[thread & 1];
-	struct cpu *other = &core->threads[(thread ^ 1) & 1];
-
-	if (cpu->group && group)
-		cpu->switches++;
-	if (cpu->level || level) {
-		ek_belief_change(&core->belief, configured(hold), cpu->level, level, now_ns);
-		core->wide_until_ns = ek_belief_wide_until_ns(&core->belief);
-	}
-	if (level && core->holder != group) {
-		/* Until now the sibling lost to the holder before. */
-		passed->other_lost_ns = other->lost_ns;
-		other->lost_ns = 0;
-		core->holder = group;
-	}
-	cpu->group = group;
-	cpu->level = level;
 }
 
 /* --- Events --- */
@@ -550,7 +233,7 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 	if (!core)
 		return 0;
 	for (u32 thread = 0; thread < 2; thread++) {
-		/* A switch may come between: book() leaves alone what was booked for later times. */
+		/* A switch may come between: book() leaves later bookings alone. */
 		u64 now_ns = bpf_ktime_get_ns();
 
 		bpf_spin_lock(&core->lock);
@@ -578,8 +261,8 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 }
 
 /*
- * Adds this CPU's cached sums to the tables: the reader has each CPU that was busy run it. No switch
- * of the CPU comes between, because interrupts or preemption are off.
+ * Adds this CPU's cached sums to the tables: the reader has each CPU that was busy run it. No
+ * switch of the CPU comes between, because interrupts or preemption are off.
  */
 SEC("raw_tp")
 int flush(void *ctx)
