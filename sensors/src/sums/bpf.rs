@@ -77,6 +77,9 @@ pub struct Collector {
     /// Processes that had exited by the last reading, and by the one before too.
     exited: BTreeSet<Group>,
     ended: BTreeSet<Group>,
+    /// Switches that the probe did not see until the last sums; the CPU time until the next switch
+    /// went to the task before.
+    pub missed: u64,
     /// Whether this kernel shows the registers that tasks leave with.
     pub shows_registers: bool,
 }
@@ -134,6 +137,7 @@ impl Collector {
             row: None,
             before,
             names: BTreeMap::new(),
+            missed: 0,
             exited: BTreeSet::new(),
             ended: BTreeSet::new(),
             shows_registers,
@@ -182,6 +186,7 @@ impl Collector {
         if let Some(state) = state.and_then(|state| State::parse(&state)) {
             sums.time_ns = state.booked_ns;
             sums.without_room = state.without_room;
+            self.missed = state.missed;
         }
         self.follow_clock(&sums)?;
         Ok(sums)

@@ -39,6 +39,8 @@ struct state {
 	u64 wide_groups;
 	/* Until when the running tasks were last booked. */
 	u64 booked_ns;
+	/* Switches that were not seen. */
+	u64 missed;
 };
 
 /* Place of a CPU. */

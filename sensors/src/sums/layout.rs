@@ -29,12 +29,13 @@ fn first<const COUNT: usize>(bytes: &[u8]) -> Option<[u64; COUNT]> {
 pub(super) struct State {
     pub without_room: u64,
     pub booked_ns: u64,
+    pub missed: u64,
 }
 
 impl State {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let [without_room, _, booked_ns] = first(bytes)?;
-        Some(Self { without_room, booked_ns })
+        let [without_room, _, booked_ns, missed] = first(bytes)?;
+        Some(Self { without_room, booked_ns, missed })
     }
 }
 
@@ -175,7 +176,7 @@ mod tests {
         #[test]
         fn any_bytes_are_a_value_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let words = bytes.len() / 8;
-            prop_assert_eq!(State::parse(&bytes).is_some(), words >= 3);
+            prop_assert_eq!(State::parse(&bytes).is_some(), words >= 4);
             prop_assert_eq!(GroupValue::parse(&bytes).is_some(), words >= 6);
             prop_assert_eq!(pair(&bytes).is_some(), words >= 2);
             prop_assert_eq!(pair_sum(&bytes).is_some(), words >= 3);

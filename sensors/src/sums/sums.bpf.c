@@ -101,9 +101,15 @@ static __always_inline u32 level_of(u64 group)
 	return level;
 }
 
-/* Adds what passed on a CPU to the sums of pairs. */
+/* Adds what passed on a CPU to the sums. */
 static __always_inline void add_passed(struct cache *cache, const struct passed *passed)
 {
+	if (passed->group) {
+		struct group_sum *sum = cached_group(cache, passed->group);
+
+		sum->cpu_time_ns += passed->ran_ns;
+		sum->lost_ns += passed->lost_ns;
+	}
 	if (passed->lost_ns)
 		cached_pair(cache, passed->group, passed->holder)->lost_ns += passed->lost_ns;
 	if (passed->beside_ns) {
@@ -120,14 +126,12 @@ static __always_inline void add_passed(struct cache *cache, const struct passed 
 	}
 }
 
-static __always_inline void leave(struct task_struct *task, const struct passed *passed,
-				  struct cache *cache, struct here *here, u64 now_ns)
+static __always_inline void leave(struct task_struct *task, u64 group, struct cache *cache,
+				  struct here *here, u64 now_ns)
 {
 	u64 waited = waited_ns(task, here);
-	struct group_sum *sum = cached_group(cache, passed->group);
+	struct group_sum *sum = cached_group(cache, group);
 
-	sum->cpu_time_ns += passed->ran_ns;
-	sum->lost_ns += passed->lost_ns;
 	sum->waited_ns += waited;
 	sum->leaves++;
 	if (!setup.by_control_group) {
@@ -135,8 +139,8 @@ static __always_inline void leave(struct task_struct *task, const struct passed 
 		sum->comm[1] = *(u64 *)&task->group_leader->comm[8];
 	}
 	if (waited)
-		attribute(cache, passed->group, waited, here);
-	end_stay(here, passed->group, now_ns);
+		attribute(cache, group, waited, here);
+	end_stay(here, group, now_ns);
 }
 
 SEC("tp_btf/sched_switch")
@@ -160,12 +164,21 @@ int on_switch(u64 *ctx)
 	book(core, thread, slower, now_ns, &passed);
 	come(core, thread, group, level, now_ns, &passed);
 	bpf_spin_unlock(&core->lock);
-	/* Its group is 0, too, where the task came before the collection began. */
-	if (passed.group)
-		leave(prev, &passed, cache, here, now_ns);
 	add_passed(cache, &passed);
+	/*
+	 * Now and then the kernel skips a probe. Then the time since the last switch that was seen
+	 * is that of the task that came; the rest is the leaving task's own.
+	 */
+	if (prev->pid != here->came_tid) {
+		passed.group = group_of(prev);
+		if (here->came_ns)
+			__sync_fetch_and_add(&state.missed, 1);
+	}
+	if (passed.group)
+		leave(prev, passed.group, cache, here, now_ns);
 	here->left_group = passed.group;
 	here->left_tid = prev->pid;
+	here->came_tid = next->pid;
 	here->came_ns = now_ns;
 	here->run_delay_ns = next->sched_info.run_delay;
 	return 0;

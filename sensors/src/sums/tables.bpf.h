@@ -21,8 +21,10 @@ struct stay {
 
 /* What only this CPU reads and writes. */
 struct here {
-	/* When its task came, and that task's time on run queues before. */
+	/* When its task came, which, and that task's time on run queues before. */
 	u64 came_ns;
+	int came_tid;
+	u32 pad;
 	u64 run_delay_ns;
 	/* The task that left last, whose registers are saved after the switch. */
 	u64 left_group;
