@@ -77,8 +77,9 @@ pub struct Collector {
     /// Processes that had exited by the last reading, and by the one before too.
     exited: BTreeSet<Group>,
     ended: BTreeSet<Group>,
-    /// Switches that the probe did not see until the last sums; the CPU time until the next switch
-    /// went to the task before.
+    /// Gaps until the last sums: a task left a CPU to which no switch that was told had brought it.
+    /// Where this grows, leaves are too few, and CPU time and culprits of waits around a gap may
+    /// be another task's.
     pub missed: u64,
     /// Whether this kernel shows the registers that tasks leave with.
     pub shows_registers: bool,

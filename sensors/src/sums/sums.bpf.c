@@ -164,16 +164,17 @@ int on_switch(u64 *ctx)
 	book(core, thread, slower, now_ns, &passed);
 	come(core, thread, group, level, now_ns, &passed);
 	bpf_spin_unlock(&core->lock);
-	add_passed(cache, &passed);
 	/*
-	 * Now and then the kernel skips a probe. Then the time since the last switch that was seen
-	 * is that of the task that came; the rest is the leaving task's own.
+	 * Some switches are not told: 1.8 to 2.8 % on the one virtual machine that was looked at
+	 * (Linux 6.18), there to ftrace neither, without any BPF program; why is not known. Our
+	 * choice is to give the time since the last switch that was told to the task that leaves.
 	 */
 	if (prev->pid != here->came_tid) {
 		passed.group = group_of(prev);
 		if (here->came_ns)
 			__sync_fetch_and_add(&state.missed, 1);
 	}
+	add_passed(cache, &passed);
 	if (passed.group)
 		leave(prev, passed.group, cache, here, now_ns);
 	here->left_group = passed.group;
