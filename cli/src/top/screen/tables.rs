@@ -1,0 +1,119 @@
+//! The victims, and the pairs of victims and culprits.
+
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Rect};
+use ratatui::style::{Color, Modifier, Style, Stylize};
+use ratatui::text::{Line, Span};
+use ratatui::widgets::{Cell, Row, Table};
+
+use super::{Setting, alarm, panel, shade};
+use crate::top::text::optional;
+use crate::top::view::{GroupRow, PairRow, Sort, View};
+
+/// Columns of a figure.
+const FIGURE: u16 = 10;
+/// Shares of the interval, and of CPU time, that stand out, in percent.
+const WAITING: [f64; 2] = [10.0, 50.0];
+const SLOWER: [f64; 2] = [1.0, 5.0];
+/// Losses that stand out, in milliseconds a second.
+const PER_S: [f64; 2] = [10.0, 100.0];
+
+/// Draws the victims.
+pub fn victims(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_>) {
+    let rows: Vec<&GroupRow> = view.shown_groups().collect();
+    let widths = [
+        Constraint::Fill(1),
+        Constraint::Length(10),
+        Constraint::Length(FIGURE),
+        Constraint::Length(FIGURE),
+        Constraint::Length(FIGURE),
+        Constraint::Length(FIGURE),
+    ];
+    let sort = setting.choice.sort;
+    let head = Row::new([
+        Cell::from("VICTIM"),
+        right("GROUP", Style::new()),
+        title("CPU %", sort == Sort::Cpu),
+        title("WAITING %", sort == Sort::Waiting),
+        title("SLOWER %", sort == Sort::Slower),
+        title("BESIDE %", sort == Sort::Beside),
+    ]);
+    let table = Table::new(rows.iter().map(|row| victim(row, setting)), widths);
+    let name = format!("Victims, {} of {}", rows.len().min(lines(area)), rows.len());
+    frame.render_widget(table.header(head.dim()).column_spacing(1).block(panel(name)), area);
+}
+
+fn victim<'a>(row: &'a GroupRow, setting: &Setting<'_>) -> Row<'a> {
+    let plain = Style::new();
+    let slower = alarm(setting, row.slower_pct.unwrap_or(0.0), SLOWER);
+    Row::new([
+        Cell::from(name(&row.name, row.is_wide, setting)),
+        right(row.group.to_string(), plain),
+        right(format!("{:.1}", row.cpu_pct), plain),
+        right(format!("{:.1}", row.waited_pct), alarm(setting, row.waited_pct, WAITING)),
+        right(optional(row.slower_pct), slower),
+        right(format!("{:.1}", row.beside_pct), plain),
+    ])
+}
+
+/// A group's name; one that uses 512-bit registers or tiles is marked.
+fn name<'a>(name: &'a str, is_wide: bool, setting: &Setting<'_>) -> Line<'a> {
+    if !is_wide {
+        return Line::from(name);
+    }
+    let style = shade(setting, Color::Magenta);
+    Line::from(vec![Span::styled("* ", style), Span::styled(name, style)])
+}
+
+/// Draws the pairs.
+pub fn pairs(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_>) {
+    let rows: Vec<&PairRow> = view.shown_pairs().collect();
+    let widths = [
+        Constraint::Fill(1),
+        Constraint::Length(2),
+        Constraint::Fill(1),
+        Constraint::Length(FIGURE),
+        Constraint::Length(FIGURE),
+        Constraint::Length(FIGURE),
+    ];
+    let sort = setting.choice.sort;
+    let head = Row::new([
+        Cell::from("VICTIM"),
+        Cell::from(""),
+        Cell::from("CULPRIT"),
+        title("WAITED", matches!(sort, Sort::Waiting | Sort::Cpu)),
+        title("BESIDE", sort == Sort::Beside),
+        title("LOST", sort == Sort::Slower),
+    ]);
+    let table = Table::new(rows.iter().map(|row| pair(row, setting)), widths);
+    let (some, all) = (rows.len().min(lines(area)), rows.len());
+    let name = format!("Pairs, {some} of {all}, in ms a second");
+    frame.render_widget(table.header(head.dim()).column_spacing(1).block(panel(name)), area);
+}
+
+fn pair<'a>(row: &'a PairRow, setting: &Setting<'_>) -> Row<'a> {
+    let figure = |figure: f64| right(format!("{figure:.1}"), alarm(setting, figure, PER_S));
+    let lost = alarm(setting, row.lost_ms_per_s.unwrap_or(0.0), PER_S);
+    Row::new([
+        Cell::from(row.victim.as_str()),
+        Cell::from("<-"),
+        Cell::from(row.culprit.as_str()),
+        figure(row.waited_ms_per_s),
+        right(format!("{:.1}", row.beside_ms_per_s), Style::new()),
+        right(optional(row.lost_ms_per_s), lost),
+    ])
+}
+
+fn title(text: &'static str, is_sorted_by: bool) -> Cell<'static> {
+    let style = if is_sorted_by { Modifier::UNDERLINED } else { Modifier::empty() };
+    right(text, Style::new().add_modifier(style))
+}
+
+fn right<'a>(text: impl Into<String>, style: Style) -> Cell<'a> {
+    Cell::from(Line::from(text.into()).right_aligned().style(style))
+}
+
+/// Rows for which a panel has room, below its title and its heads.
+fn lines(area: Rect) -> usize {
+    usize::from(area.height.saturating_sub(2))
+}
