@@ -88,9 +88,12 @@ impl Collection {
                 self.names.learn(*group, Some(path));
             }
         }
-        for &group in steps.groups.keys().filter(|&&group| !self.names.has(group)) {
-            // A folder that is gone already: its name is not looked for again.
-            self.names.learn(group, Some(&self.names.of(group)));
+        for &group in steps.groups.keys() {
+            if !self.names.has(group) {
+                // A folder that is gone already: its name is not looked for again.
+                let number = self.names.of(group);
+                self.names.learn(group, Some(&number));
+            }
         }
         if !is_due || folders.is_empty() {
             return BTreeSet::new();

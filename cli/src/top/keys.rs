@@ -42,26 +42,26 @@ pub fn press(choice: &mut Choice, event: &Event) -> Act {
     };
     match *key {
         KeyEvent { code: KeyCode::Char('c'), modifiers: KeyModifiers::CONTROL, .. } => Act::Quit,
-        KeyEvent { code, .. } => match code {
-            KeyCode::Esc if choice.has_help => draw(&mut choice.has_help, false),
-            KeyCode::Char('q') | KeyCode::Esc => Act::Quit,
-            KeyCode::Char('s') => draw(&mut choice.sort, choice.sort.next()),
-            KeyCode::Char('p') => draw(&mut choice.is_paused, !choice.is_paused),
-            KeyCode::Char('?' | 'h') => draw(&mut choice.has_help, !choice.has_help),
-            KeyCode::Char('g') => Act::Regroup,
-            KeyCode::Up => draw(&mut choice.scrolled, choice.scrolled.saturating_sub(1)),
-            KeyCode::Down => draw(&mut choice.scrolled, choice.scrolled.saturating_add(1)),
-            KeyCode::PageUp => draw(&mut choice.scrolled, choice.scrolled.saturating_sub(PAGE)),
-            KeyCode::PageDown => draw(&mut choice.scrolled, choice.scrolled.saturating_add(PAGE)),
-            KeyCode::Home => draw(&mut choice.scrolled, 0),
-            KeyCode::End => draw(&mut choice.scrolled, usize::MAX),
-            _ => Act::Ignore,
-        },
+        KeyEvent { code, .. } => turn(choice, code),
     }
 }
 
-fn draw<T>(field: &mut T, value: T) -> Act {
-    *field = value;
+fn turn(choice: &mut Choice, code: KeyCode) -> Act {
+    match code {
+        KeyCode::Esc if choice.has_help => choice.has_help = false,
+        KeyCode::Char('q') | KeyCode::Esc => return Act::Quit,
+        KeyCode::Char('g') => return Act::Regroup,
+        KeyCode::Char('s') => choice.sort = choice.sort.next(),
+        KeyCode::Char('p') => choice.is_paused = !choice.is_paused,
+        KeyCode::Char('?' | 'h') => choice.has_help = !choice.has_help,
+        KeyCode::Up => choice.scrolled = choice.scrolled.saturating_sub(1),
+        KeyCode::Down => choice.scrolled = choice.scrolled.saturating_add(1),
+        KeyCode::PageUp => choice.scrolled = choice.scrolled.saturating_sub(PAGE),
+        KeyCode::PageDown => choice.scrolled = choice.scrolled.saturating_add(PAGE),
+        KeyCode::Home => choice.scrolled = 0,
+        KeyCode::End => choice.scrolled = usize::MAX,
+        _ => return Act::Ignore,
+    }
     Act::Draw
 }
 

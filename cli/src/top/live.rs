@@ -173,7 +173,8 @@ impl Live<'_> {
             return Ok(View::default());
         }
         let clocks = machine::clocks_mhz(steps.cpus.len());
-        let mut view = view(&steps, self.collection.names(), self.machine(), &clocks);
+        let machine = self.machine();
+        let mut view = view(&steps, self.collection.names(), machine, &clocks);
         view.sort(self.choice.sort);
         Ok(view)
     }
