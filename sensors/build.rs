@@ -1,22 +1,37 @@
-//! Compiles the recorder's BPF program with clang, where the feature `bpf` is on.
+//! Compiles the BPF programs of the recorder and of the sums with clang, where the feature `bpf`
+//! is on.
 
 #[path = "clang.rs"]
 mod clang;
 
-const SOURCE: &str = "src/recorder/recorder.bpf.c";
-const HEADER: &str = "src/recorder/messages.bpf.h";
+/// Each program: its source, the object, the component that needs clang.
+const PROGRAMS: [(&str, &str, &str); 2] = [
+    ("src/recorder/recorder.bpf.c", "recorder.bpf.o", "the recorder"),
+    ("src/sums/sums.bpf.c", "sums.bpf.o", "the collector of sums"),
+];
+/// Headers that they include, or folders of headers.
+const HEADERS: [&str; 5] = [
+    "src/recorder/messages.bpf.h",
+    "src/sums/kernel.bpf.h",
+    "src/sums/interface.bpf.h",
+    "../policy/include",
+    "../cpu-model/include",
+];
 
 fn main() {
-    println!("cargo::rerun-if-changed={SOURCE}");
-    println!("cargo::rerun-if-changed={HEADER}");
+    for path in PROGRAMS.iter().map(|(source, ..)| source).chain(&HEADERS) {
+        println!("cargo::rerun-if-changed={path}");
+    }
     if std::env::var_os("CARGO_FEATURE_BPF").is_none() {
         return;
     }
-    clang::compile(&clang::Program {
-        source: SOURCE,
-        object: "recorder.bpf.o",
-        arguments: &[],
-        user: "the recorder",
-        otherwise: ", or build without it: cargo build --package evenkeel --no-default-features",
-    });
+    for (source, object, user) in PROGRAMS {
+        clang::compile(&clang::Program {
+            source,
+            object,
+            arguments: &["-I../policy/include", "-I../cpu-model/include"],
+            user,
+            otherwise: ", or build without it: cargo build --package evenkeel --no-default-features",
+        });
+    }
 }

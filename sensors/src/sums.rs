@@ -2,8 +2,37 @@
 //!
 //! A recording has every switch, and costs a record for each. Sums cost a few additions for each
 //! switch and stay the same size, so they can be kept for as long as a machine runs.
+//!
+//! | Question | Where |
+//! |---|---|
+//! | What is added at a switch? | `sums.bpf.c` |
+//! | Which fields of the kernel are read? | `kernel.bpf.h` |
+//! | What lies in the kernel's tables? | `interface.bpf.h`, `layout.rs` |
+//! | What does a level cost? | `costs.rs` |
+//! | How is the program loaded and read? | `bpf.rs` |
+
+mod costs;
+#[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "only the loader reads tables"))]
+mod layout;
+
+#[cfg(feature = "bpf")]
+mod bpf;
 
 use std::collections::BTreeMap;
+
+pub use costs::Costs;
+
+#[cfg(feature = "bpf")]
+pub use bpf::{CollectError, Collector};
+
+/// What a group of tasks is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum By {
+    /// The tasks of a process; its number is the process id, in the first namespace.
+    Process,
+    /// The tasks of a control group of version 2; its number is the inode number of its folder.
+    ControlGroup,
+}
 
 /// Number of a group of tasks: of a process, or of a control group.
 pub type Group = u64;
