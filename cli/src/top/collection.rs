@@ -99,7 +99,8 @@ impl Collection {
             return BTreeSet::new();
         }
         let folders: BTreeSet<Group> = folders.into_iter().map(|(group, _)| group).collect();
-        let is_gone = |group: &&Group| !folders.contains(group) && !steps.groups.contains_key(group);
+        let is_gone =
+            |group: &&Group| !folders.contains(group) && !steps.groups.contains_key(group);
         now.groups.keys().filter(is_gone).copied().collect()
     }
 }

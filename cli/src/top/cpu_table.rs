@@ -44,9 +44,7 @@ mod tests {
     #[test]
     fn the_table_is_that_of_the_model_name_unless_another_is_asked_for() {
         let cpuinfo = |name: &str| format!("processor\t: 0\nmodel name\t: {name}\n");
-        let found = |asked, name: &str| {
-            find(asked, &cpuinfo(name)).unwrap().map(|cpu| cpu.name)
-        };
+        let found = |asked, name: &str| find(asked, &cpuinfo(name)).unwrap().map(|cpu| cpu.name);
         let xeon = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz";
         assert_eq!(found(None, xeon).as_deref(), Some("xeon-gold-6130"));
         assert_eq!(found(Some("core-i9-7940x"), xeon).as_deref(), Some("core-i9-7940x"));

@@ -61,9 +61,8 @@ impl<K: Ord + Clone> Labels<K> {
             .filter(|&(unused_ns, _)| unused_ns >= KEPT_FULL_NS)
             .collect();
         unused.sort_by(|a, b| b.cmp(a));
-        let is_out = |(index, (unused_ns, _)): &(usize, (u64, K))| {
-            *index < wanted || *unused_ns >= KEPT_NS
-        };
+        let is_out =
+            |(index, (unused_ns, _)): &(usize, (u64, K))| *index < wanted || *unused_ns >= KEPT_NS;
         let out = unused.into_iter().enumerate().take_while(is_out);
         let out: Vec<K> = out.map(|(_, (_, label))| label).collect();
         for label in &out {
@@ -79,7 +78,11 @@ impl<K: Ord + Clone> Labels<K> {
 mod tests {
     use super::*;
 
-    fn settle(labels: &mut Labels<&'static str>, sizes: &[(&'static str, u64)], second: u64) -> String {
+    fn settle(
+        labels: &mut Labels<&'static str>,
+        sizes: &[(&'static str, u64)],
+        second: u64,
+    ) -> String {
         labels.settle(&sizes.iter().copied().collect(), second * NS).join(" ")
     }
 

@@ -131,7 +131,11 @@ enum Waited {
 }
 
 impl Live<'_> {
-    fn follow(mut self, mut screen: Option<&mut DefaultTerminal>, signals: &SignalFd) -> Result<()> {
+    fn follow(
+        mut self,
+        mut screen: Option<&mut DefaultTerminal>,
+        signals: &SignalFd,
+    ) -> Result<()> {
         let mut shown = None;
         let mut next = Instant::now();
         loop {
@@ -208,11 +212,8 @@ impl Live<'_> {
 
     fn draw(&mut self, terminal: &mut DefaultTerminal, view: &mut View) -> Result<()> {
         view.sort(self.choice.sort);
-        let setting = Setting {
-            choice: &self.choice,
-            has_color: terminal::color(),
-            remark: self.remark,
-        };
+        let setting =
+            Setting { choice: &self.choice, has_color: terminal::color(), remark: self.remark };
         let mut scrolled = 0;
         let drawn = terminal.draw(|frame| scrolled = screen::draw(frame, view, &setting));
         drawn.context("drawing on the terminal")?;

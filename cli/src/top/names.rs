@@ -11,17 +11,8 @@ pub const UNKNOWN: &str = "unknown";
 const LENGTH_MAX: usize = 120;
 
 /// Kernel threads that exist once a CPU, by the part of their names before `/`.
-const PER_CPU: [&str; 9] = [
-    "cpuhp",
-    "idle_inject",
-    "irq",
-    "ksoftirqd",
-    "kworker",
-    "migration",
-    "rcuc",
-    "rcuog",
-    "rcuop",
-];
+const PER_CPU: [&str; 9] =
+    ["cpuhp", "idle_inject", "irq", "ksoftirqd", "kworker", "migration", "rcuc", "rcuog", "rcuop"];
 
 /// The names of groups, as they were learnt last.
 #[derive(Default)]

@@ -182,7 +182,8 @@ mod tests {
     fn a_usual_terminal_has_every_panel() {
         let (lines, _) = screen(80, 24, &machine(2, 30), &Choice::default());
         let all = lines.join("\n");
-        for part in ["evenkeel top: host", " CPUs ", "VICTIM", "CULPRIT", "q quit", "sort: waiting"] {
+        for part in ["evenkeel top: host", " CPUs ", "VICTIM", "CULPRIT", "q quit", "sort: waiting"]
+        {
             assert!(all.contains(part), "{part}\n{all}");
         }
     }

@@ -70,10 +70,12 @@ impl<S: Source> Server<S> {
     fn wait(&self) -> Result<(), Errno> {
         let mut files = vec![PollFd::new(self.listener.as_fd(), PollFlags::POLLIN)];
         files.extend(self.clients.iter().map(|client| {
-            let wanted = if client.answer.is_some() { PollFlags::POLLOUT } else { PollFlags::POLLIN };
+            let wanted =
+                if client.answer.is_some() { PollFlags::POLLOUT } else { PollFlags::POLLIN };
             PollFd::new(client.stream.as_fd(), wanted)
         }));
-        let left = self.clients.iter().map(|client| PATIENCE.saturating_sub(client.since.elapsed()));
+        let left =
+            self.clients.iter().map(|client| PATIENCE.saturating_sub(client.since.elapsed()));
         let left = left.min().map(|left| left + Duration::from_millis(1));
         let timeout = left.map_or(PollTimeout::NONE, |left| {
             PollTimeout::try_from(left).unwrap_or(PollTimeout::MAX)
@@ -189,7 +191,9 @@ fn answer(request: &[u8], source: &impl Source) -> Option<Answer> {
             let path = parsed.path.unwrap_or_default();
             let path = path.split('?').next().unwrap_or_default();
             match (parsed.method, path) {
-                (Some("GET" | "HEAD"), "/metrics") => ("200 OK", source.media_type(), source.text()),
+                (Some("GET" | "HEAD"), "/metrics") => {
+                    ("200 OK", source.media_type(), source.text())
+                }
                 (Some("GET" | "HEAD"), _) => {
                     plain("404 Not Found", "the metrics are at /metrics\n")
                 }
@@ -288,7 +292,8 @@ mod tests {
         let address = served(1);
         let error = start(address, Arc::new(Fixed(1))).unwrap_err();
         let said = crate::mistake::sentence(&error);
-        let expected = format!("--prometheus {address}: cannot listen there: Address already in use");
+        let expected =
+            format!("--prometheus {address}: cannot listen there: Address already in use");
         assert!(said.starts_with(&expected), "{said}");
     }
 

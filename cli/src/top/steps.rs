@@ -30,7 +30,9 @@ pub fn between(before: &Sums, now: &Sums) -> Steps {
     Steps {
         end_ns: now.time_ns,
         length_ns: now.time_ns.saturating_sub(before.time_ns),
-        cpus: cpus.map(|(cpu, sum)| of_cpu(before.cpus.get(cpu).unwrap_or(&zero_cpu), sum)).collect(),
+        cpus: cpus
+            .map(|(cpu, sum)| of_cpu(before.cpus.get(cpu).unwrap_or(&zero_cpu), sum))
+            .collect(),
         groups: grown(&before.groups, &now.groups, of_group),
         pairs: grown(&before.pairs, &now.pairs, of_pair),
         without_room: since(before.without_room, now.without_room),

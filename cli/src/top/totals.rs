@@ -114,7 +114,9 @@ impl Totals {
         }
         for ((victim, culprit), step) in &steps.pairs {
             let size = step.waited_ns + step.lost_ns;
-            for group in [victim, culprit].into_iter().filter(|group| !steps.groups.contains_key(*group)) {
+            for group in
+                [victim, culprit].into_iter().filter(|group| !steps.groups.contains_key(*group))
+            {
                 *sizes.entry(by_number[group].clone()).or_default() += size;
             }
         }
@@ -186,9 +188,11 @@ mod tests {
         let groups = prop::collection::btree_map(0..GROUPS, 0..3_000_000u64, 0..6);
         let pairs = prop::collection::btree_map((0..GROUPS, 0..GROUPS), 0..3_000_000u64, 0..6);
         // From a second to more than an hour.
-        let pause_ns = prop_oneof![Just(1_000_000_000), Just(400_000_000_000), Just(4_000_000_000_000)];
+        let pause_ns =
+            prop_oneof![Just(1_000_000_000), Just(400_000_000_000), Just(4_000_000_000_000)];
         (groups, pairs, pause_ns).prop_map(|(groups, pairs, pause_ns)| {
-            let group = |ns| GroupSum { cpu_time_ns: ns, wide_leaves: ns % 3, ..GroupSum::default() };
+            let group =
+                |ns| GroupSum { cpu_time_ns: ns, wide_leaves: ns % 3, ..GroupSum::default() };
             let pair = |ns| PairSum { waited_ns: ns, beside_ns: ns / 2, lost_ns: ns / 3 };
             Steps {
                 end_ns: pause_ns,

@@ -264,7 +264,13 @@ mod tests {
             ..GroupSum::default()
         };
         let pair = PairSum { waited_ns: second, beside_ns: second / 4, lost_ns: second / 10 };
-        let cpu = CpuSum { busy_ns: second, held_ns: second, holder: Some(2), level: 2, ..CpuSum::default() };
+        let cpu = CpuSum {
+            busy_ns: second,
+            held_ns: second,
+            holder: Some(2),
+            level: 2,
+            ..CpuSum::default()
+        };
         Steps {
             end_ns: second,
             length_ns: 2 * second,
@@ -284,9 +290,15 @@ mod tests {
         let [victim, culprit] = &view.groups[..] else { panic!("two groups") };
         assert_eq!((victim.cpu_pct, victim.waited_pct, victim.beside_pct), (50.0, 50.0, 25.0));
         assert_eq!((victim.slower_pct, culprit.is_wide), (Some(10.0), true));
-        assert_eq!((view.pairs[0].waited_ms_per_s, view.pairs[0].lost_ms_per_s), (500.0, Some(50.0)));
+        assert_eq!(
+            (view.pairs[0].waited_ms_per_s, view.pairs[0].lost_ms_per_s),
+            (500.0, Some(50.0))
+        );
         let cpu = &view.cpus[0];
-        assert_eq!((cpu.busy_pct, cpu.clock_mhz, cpu.holder.as_deref()), (50.0, Some(2100), Some("#2")));
+        assert_eq!(
+            (cpu.busy_pct, cpu.clock_mhz, cpu.holder.as_deref()),
+            (50.0, Some(2100), Some("#2"))
+        );
     }
 
     #[test]
