@@ -1,15 +1,20 @@
 //! Which CPU table is this machine's?
 
-use cpu_model::{CpuModel, embedded};
-
 use anyhow::Result;
+use cpu_model::{CpuModel, embedded};
 
 use crate::machine;
 
-/// The CPU that was asked for, or this machine's; `None`: no table is of this machine's CPU.
+/// The CPU that was asked for, or this machine's; `None`: no table that lacks nothing is of this
+/// machine's CPU.
 pub fn find(asked: Option<&str>, cpuinfo: &str) -> Result<Option<CpuModel>> {
-    let name = asked.or_else(|| table_of(model_name(cpuinfo)?));
-    name.map(|name| machine::model(name, true)).transpose()
+    match asked {
+        Some(name) => machine::model(name, true).map(Some),
+        None => {
+            let table = model_name(cpuinfo).and_then(table_of);
+            Ok(table.and_then(|name| machine::model(name, true).ok()))
+        }
+    }
 }
 
 /// The model name in the text of /proc/cpuinfo.
@@ -47,7 +52,9 @@ mod tests {
         let found = |asked, name: &str| find(asked, &cpuinfo(name)).unwrap().map(|cpu| cpu.name);
         let xeon = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz";
         assert_eq!(found(None, xeon).as_deref(), Some("xeon-gold-6130"));
-        assert_eq!(found(Some("core-i9-7940x"), xeon).as_deref(), Some("core-i9-7940x"));
+        assert_eq!(found(Some("xeon-gold-6154"), xeon).as_deref(), Some("xeon-gold-6154"));
+        let incomplete = "Intel(R) Core(TM) i9-7940X CPU @ 3.10GHz";
+        assert_eq!(found(None, incomplete), None);
         assert_eq!(found(None, "AMD EPYC 9B14 96-Core Processor"), None);
         assert!(find(Some("nonsense"), "").is_err());
     }

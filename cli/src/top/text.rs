@@ -27,7 +27,12 @@ pub fn text(view: &View) -> String {
     let _ = writeln!(
         text,
         "\n{:>10} {:NAME$} {:>7} {:>9} {:>8} {:>8}",
-        "GROUP", "VICTIM", "CPU %", "WAITING %", "SLOWER %", "BESIDE %"
+        view.number_title(),
+        "VICTIM",
+        "CPU %",
+        "WAITING %",
+        "SLOWER %",
+        "BESIDE %"
     );
     for row in view.shown_groups().take(ROWS_MAX) {
         let _ = writeln!(text, "{:>10} {}", row.group, group(row));
@@ -39,7 +44,7 @@ pub fn text(view: &View) -> String {
         "VICTIM", "CULPRIT", "WAITED", "BESIDE", "LOST ms/s"
     );
     for row in view.shown_pairs().take(ROWS_MAX) {
-        let _ = writeln!(text, "{}", pair(row));
+        let _ = writeln!(text, "{}", pair(view, row));
     }
     text + &left(view.shown_pairs().count())
 }
@@ -99,9 +104,10 @@ fn group(row: &GroupRow) -> String {
     format!("{name} {cpu_pct:>7.1} {waited_pct:>9.1} {slower:>8} {beside_pct:>8.1}")
 }
 
-fn pair(row: &PairRow) -> String {
+fn pair(view: &View, row: &PairRow) -> String {
     let PairRow { waited_ms_per_s, beside_ms_per_s, .. } = row;
-    let (victim, culprit) = (fitted(&row.victim), fitted(&row.culprit));
+    let victim = fitted(&view.named(row.victim_group, &row.victim));
+    let culprit = fitted(&view.named(row.culprit_group, &row.culprit));
     let lost = optional(row.lost_ms_per_s);
     format!("{victim} <- {culprit} {waited_ms_per_s:>9.1} {beside_ms_per_s:>9.1} {lost:>9}")
 }

@@ -1,7 +1,7 @@
 //! What one interval shows: CPUs, victims, and culprits, in the units of screens.
 
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use sensors::sums::{Group, GroupSum, PairSum};
 use serde::Serialize;
@@ -27,6 +27,9 @@ pub struct View {
     pub groups: Vec<GroupRow>,
     /// Victims and culprits.
     pub pairs: Vec<PairRow>,
+    /// Names of several groups.
+    #[serde(skip)]
+    pub shared_names: BTreeSet<String>,
 }
 
 /// What the machine and this command are.
@@ -153,8 +156,9 @@ pub fn view(steps: &Steps, names: &Names, machine: Machine, clocks_mhz: &[Option
     }
     let cpus = steps.cpus.iter().enumerate().map(|(cpu, step)| CpuRow {
         cpu,
-        busy_pct: percent(step.busy_ns, length_ns),
-        held_pct: percent(step.held_ns, length_ns),
+        // CPUs are read one after the other, and so for a little longer or shorter.
+        busy_pct: percent(step.busy_ns, length_ns).min(100.0),
+        held_pct: percent(step.held_ns, length_ns).min(100.0),
         level: step.level,
         holder: step.holder.map(|group| names.of(group)),
         running: step.running.map(|group| names.of(group)),
@@ -178,6 +182,10 @@ pub fn view(steps: &Steps, names: &Names, machine: Machine, clocks_mhz: &[Option
         beside_ms_per_s: step.beside_ns as f64 * 1e3 / length_ns,
         lost_ms_per_s: has_table.then(|| step.lost_ns as f64 * 1e3 / length_ns),
     };
+    let all = steps.pairs.keys().flat_map(|&(victim, culprit)| [victim, culprit]);
+    let all: BTreeSet<Group> = all.chain(steps.groups.keys().copied()).collect();
+    let mut seen = BTreeSet::new();
+    let is_second = |name: &String| !seen.insert(name.clone());
     View {
         schema: 1,
         machine,
@@ -186,6 +194,7 @@ pub fn view(steps: &Steps, names: &Names, machine: Machine, clocks_mhz: &[Option
         cpus: cpus.collect(),
         groups: steps.groups.iter().map(group).collect(),
         pairs: steps.pairs.iter().map(pair).collect(),
+        shared_names: all.into_iter().map(|group| names.of(group)).filter(is_second).collect(),
     }
 }
 
@@ -197,6 +206,16 @@ fn percent(part_ns: u64, whole_ns: f64) -> f64 {
 const SHOWN_MIN: f64 = 0.05;
 
 impl View {
+    /// The name of a group in a pair, with its number where several groups have the name.
+    pub fn named(&self, group: Group, name: &str) -> String {
+        if self.shared_names.contains(name) { format!("{name} {group}") } else { name.to_owned() }
+    }
+
+    /// The heading of the numbers of groups.
+    pub fn number_title(&self) -> &'static str {
+        if self.machine.by == "process" { "PID" } else { "CGROUP" }
+    }
+
     /// The groups of which any figure is shown as more than 0.
     pub fn shown_groups(&self) -> impl Iterator<Item = &GroupRow> {
         let is_shown = |row: &&GroupRow| row.cpu_pct.max(row.waited_pct) >= SHOWN_MIN;

@@ -24,4 +24,6 @@ mod repeatable;
 mod reproduce;
 mod results;
 mod sweep;
+#[cfg(feature = "record")]
+mod top;
 mod trial;

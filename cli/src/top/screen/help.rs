@@ -11,8 +11,8 @@ BESIDE     of its CPU time, while the sibling CPU was busy
 *          it uses 512-bit registers or tiles
 LVL        the license level that the core is believed to hold
 HOLDER     the group that demanded it; else the group that runs
-Pairs      the victim waited for the culprit, ran beside it, or
-           lost to the level that the culprit demanded
+Pairs      the victim waited for the culprit, ran beside it, or lost to the
+           level that the culprit demanded; unknown: it is not known which
 
 q Esc      quit           s    sort by the next column
 g          by process or control group
@@ -22,7 +22,7 @@ Up Down PgUp PgDn Home End     scroll the CPUs
 
 /// Draws the help over the screen.
 pub fn draw(frame: &mut Frame<'_>, area: Rect) {
-    let (width, height) = (66, HELP.lines().count() as u16 + 2);
+    let (width, height) = (76, HELP.lines().count() as u16 + 2);
     let [row] = Layout::vertical([Constraint::Length(height)]).flex(Flex::Center).areas(area);
     let [place] = Layout::horizontal([Constraint::Length(width)]).flex(Flex::Center).areas(row);
     let block = Block::bordered().title(" Help ").padding(Padding::horizontal(1));

@@ -10,8 +10,10 @@ use super::{Setting, alarm, panel, shade};
 use crate::top::text::optional;
 use crate::top::view::{GroupRow, PairRow, Sort, View};
 
-/// Columns of a figure.
-const FIGURE: u16 = 10;
+/// Columns of a figure of a pair.
+const FIGURE: u16 = 7;
+/// Screens with fewer columns have no room for all figures.
+const NARROW: u16 = 64;
 /// Shares of the interval, and of CPU time, that stand out, in percent.
 const WAITING: [f64; 2] = [10.0, 50.0];
 const SLOWER: [f64; 2] = [1.0, 5.0];
@@ -21,39 +23,36 @@ const PER_S: [f64; 2] = [10.0, 100.0];
 /// Draws the victims.
 pub fn victims(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_>) {
     let rows: Vec<&GroupRow> = view.shown_groups().collect();
-    let widths = [
-        Constraint::Fill(1),
-        Constraint::Length(10),
-        Constraint::Length(FIGURE),
-        Constraint::Length(FIGURE),
-        Constraint::Length(FIGURE),
-        Constraint::Length(FIGURE),
-    ];
     let sort = setting.choice.sort;
-    let head = Row::new([
-        Cell::from("VICTIM"),
-        right("GROUP", Style::new()),
-        title("CPU %", sort == Sort::Cpu),
-        title("WAITING %", sort == Sort::Waiting),
-        title("SLOWER %", sort == Sort::Slower),
-        title("BESIDE %", sort == Sort::Beside),
-    ]);
-    let table = Table::new(rows.iter().map(|row| victim(row, setting)), widths);
+    let columns = [
+        (Constraint::Fill(1), Cell::from("VICTIM")),
+        (Constraint::Length(9), title("WAITING %", sort == Sort::Waiting)),
+        (Constraint::Length(8), title("SLOWER %", sort == Sort::Slower)),
+        (Constraint::Length(7), title("CPU %", sort == Sort::Cpu)),
+        (Constraint::Length(8), title("BESIDE %", sort == Sort::Beside)),
+        (Constraint::Length(10), right(view.number_title(), Style::new())),
+    ];
+    // A narrow screen has room for the first columns only.
+    let count = if area.width < NARROW { columns.len() - 2 } else { columns.len() };
+    let (widths, head): (Vec<_>, Vec<_>) = columns.into_iter().take(count).unzip();
+    let table = Table::new(rows.iter().map(|row| victim(row, count, setting)), widths);
     let name = format!("Victims, {} of {}", rows.len().min(lines(area)), rows.len());
-    frame.render_widget(table.header(head.dim()).column_spacing(1).block(panel(name)), area);
+    let head = Row::new(head).dim();
+    frame.render_widget(table.header(head).column_spacing(1).block(panel(name)), area);
 }
 
-fn victim<'a>(row: &'a GroupRow, setting: &Setting<'_>) -> Row<'a> {
+fn victim<'a>(row: &'a GroupRow, columns: usize, setting: &Setting<'_>) -> Row<'a> {
     let plain = Style::new();
     let slower = alarm(setting, row.slower_pct.unwrap_or(0.0), SLOWER);
-    Row::new([
+    let cells = [
         Cell::from(name(&row.name, row.is_wide, setting)),
-        right(row.group.to_string(), plain),
-        right(format!("{:.1}", row.cpu_pct), plain),
         right(format!("{:.1}", row.waited_pct), alarm(setting, row.waited_pct, WAITING)),
         right(optional(row.slower_pct), slower),
+        right(format!("{:.1}", row.cpu_pct), plain),
         right(format!("{:.1}", row.beside_pct), plain),
-    ])
+        right(row.group.to_string(), plain),
+    ];
+    Row::new(cells.into_iter().take(columns))
 }
 
 /// A group's name; one that uses 512-bit registers or tiles is marked.
@@ -85,19 +84,19 @@ pub fn pairs(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'
         title("BESIDE", sort == Sort::Beside),
         title("LOST", sort == Sort::Slower),
     ]);
-    let table = Table::new(rows.iter().map(|row| pair(row, setting)), widths);
+    let table = Table::new(rows.iter().map(|row| pair(view, row, setting)), widths);
     let (some, all) = (rows.len().min(lines(area)), rows.len());
     let name = format!("Pairs, {some} of {all}, in ms a second");
     frame.render_widget(table.header(head.dim()).column_spacing(1).block(panel(name)), area);
 }
 
-fn pair<'a>(row: &'a PairRow, setting: &Setting<'_>) -> Row<'a> {
+fn pair<'a>(view: &View, row: &'a PairRow, setting: &Setting<'_>) -> Row<'a> {
     let figure = |figure: f64| right(format!("{figure:.1}"), alarm(setting, figure, PER_S));
     let lost = alarm(setting, row.lost_ms_per_s.unwrap_or(0.0), PER_S);
     Row::new([
-        Cell::from(row.victim.as_str()),
+        Cell::from(view.named(row.victim_group, &row.victim)),
         Cell::from("<-"),
-        Cell::from(row.culprit.as_str()),
+        Cell::from(view.named(row.culprit_group, &row.culprit)),
         figure(row.waited_ms_per_s),
         right(format!("{:.1}", row.beside_ms_per_s), Style::new()),
         right(optional(row.lost_ms_per_s), lost),
