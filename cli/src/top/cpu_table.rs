@@ -52,7 +52,7 @@ mod tests {
         let found = |asked, name: &str| find(asked, &cpuinfo(name)).unwrap().map(|cpu| cpu.name);
         let xeon = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz";
         assert_eq!(found(None, xeon).as_deref(), Some("xeon-gold-6130"));
-        assert_eq!(found(Some("xeon-gold-6154"), xeon).as_deref(), Some("xeon-gold-6154"));
+        assert_eq!(found(Some("xeon-silver-4108"), xeon).as_deref(), Some("xeon-silver-4108"));
         let incomplete = "Intel(R) Core(TM) i9-7940X CPU @ 3.10GHz";
         assert_eq!(found(None, incomplete), None);
         assert_eq!(found(None, "AMD EPYC 9B14 96-Core Processor"), None);

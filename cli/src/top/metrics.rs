@@ -194,3 +194,56 @@ impl Source for Metrics {
         prometheus_text::CONTENT_TYPE
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals() -> Totals {
+        let mut totals = Totals::default();
+        totals.cpus.push(CpuTotal { busy_ns: 2_500_000_000, held_ns: 500_000_000, switches: 7 });
+        let group = GroupTotal { cpu_time_ns: 1_500_000_000, wide_leaves: 3 };
+        totals.groups.insert("x265".to_owned(), group);
+        let pair = ("a\"b\\".to_owned(), "x265".to_owned());
+        let total = PairTotal { waited_ns: 1_000_000, beside_ns: 2_000_000, lost_ns: 0 };
+        totals.pairs.insert(pair.clone(), total);
+        totals.pairs.insert((pair.1, pair.0), PairTotal { lost_ns: 1, ..PairTotal::default() });
+        totals.readings = 4;
+        totals
+    }
+
+    fn samples(cpu_table: Option<&str>) -> String {
+        let cpu_table = cpu_table.map(str::to_owned);
+        let metrics = Metrics::new(About { by: "process", cpu_table });
+        metrics.set(&totals(), 250_000_000);
+        let text = metrics.text();
+        assert!(Arc::ptr_eq(&text, &metrics.text()), "it is written once a reading");
+        text.lines().filter(|line| !line.starts_with('#')).collect::<Vec<_>>().join("\n")
+    }
+
+    #[test]
+    fn every_total_is_a_metric_in_base_units() {
+        let expected = r#"
+evenkeel_cpu_seconds_total{group="x265"} 1.5
+evenkeel_wide_leaves_total{group="x265"} 3.0
+evenkeel_waited_seconds_total{victim="a\"b\\",culprit="x265"} 0.001
+evenkeel_beside_seconds_total{victim="a\"b\\",culprit="x265"} 0.002
+evenkeel_clock_lost_seconds_total{victim="x265",culprit="a\"b\\"} 1e-9
+evenkeel_cpu_busy_seconds_total{cpu="0"} 2.5
+evenkeel_cpu_switches_total{cpu="0"} 7.0
+evenkeel_cpu_held_seconds_total{cpu="0"} 0.5
+evenkeel_collector_cpu_seconds_total 0.25
+evenkeel_collector_readings_total 4.0
+evenkeel_collector_without_room_total 0.0
+evenkeel_collector_info{by="process",cpu_table="a",version="VERSION"} 1"#;
+        let expected = expected.replace("VERSION", env!("CARGO_PKG_VERSION"));
+        assert_eq!(samples(Some("a")), expected.trim_start());
+    }
+
+    #[test]
+    fn without_a_cpu_table_there_are_no_counters_of_levels() {
+        let samples = samples(None);
+        assert!(!samples.contains("clock_lost") && !samples.contains("held"), "{samples}");
+        assert!(samples.contains(r#"cpu_table="""#));
+    }
+}
