@@ -218,7 +218,7 @@ mod tests {
     fn the_hierarchy_of_version_2_is_found_among_mounts() {
         let mounts = "30 22 0:26 / /sys/fs/cgroup/cpu rw shared:9 - cgroup cgroup rw,cpu\n\
                       31 22 0:27 /a /mnt rw - cgroup2 none rw\n\
-                      29 22 0:25 / /sys/fs/cgroup/unified rw,nosuid shared:8 - cgroup2 cgroup2 rw\n";
+                      29 22 0:25 / /sys/fs/cgroup/unified rw shared:8 - cgroup2 cgroup2 rw\n";
         assert_eq!(cgroup2(mounts).as_deref(), Some("/sys/fs/cgroup/unified"));
         assert_eq!(cgroup2("22 1 0:21 / / rw - ext4 /dev/vda rw"), None);
     }

@@ -299,7 +299,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_a_request_or_are_refused(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        fn any_bytes_are_a_request_or_are_refused(
+            bytes in prop::collection::vec(any::<u8>(), 0..300)
+        ) {
             if let Some(answer) = answer(&bytes, &Fixed(1)) {
                 prop_assert!(answer.head.starts_with("HTTP/1.1 "));
             }

@@ -79,7 +79,9 @@ pub fn notes(view: &View) -> Vec<String> {
         ));
     }
     if view.machine.cpu_table.is_none() {
-        notes.push("slower and lost are not known: no CPU table for this CPU (--cpu)".to_owned());
+        notes.push(
+            "slower and lost are not known: no complete table of this CPU (--cpu)".to_owned(),
+        );
     }
     if view.without_room > 0 {
         let times = view.without_room;

@@ -1,8 +1,8 @@
 //! Does a real Prometheus read the metrics of `evenkeel top`, and answer what we say it answers?
 //!
 //! It scrapes `evenkeel top` beside two tasks that share a CPU, and metrics of a machine that this
-//! one may not be: with siblings, and with 512-bit code that lowers clocks. Then every expression of
-//! docs/prometheus.md and of the dashboard must have an answer.
+//! one may not be: with siblings, and with 512-bit code that lowers clocks. Then every expression
+//! of docs/prometheus.md and of the dashboard must have an answer.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -128,7 +128,8 @@ fn prometheus(scraped: &[&str]) -> Result<(Running, String)> {
     fs::create_dir_all(&folder)?;
     let config = folder.join("prometheus.yml");
     let text = format!(
-        "scrape_configs:\n  - job_name: evenkeel\n    scrape_interval: 1s\n    scrape_timeout: 1s\n    \
+        "scrape_configs:\n  - job_name: evenkeel\n    scrape_interval: 1s\n    scrape_timeout: \
+         1s\n    \
          static_configs:\n      - targets: {scraped:?}\n"
     );
     fs::write(&config, text)?;
