@@ -10,13 +10,18 @@ const PROGRAMS: [(&str, &str, &str); 2] = [
     ("src/sums/sums.bpf.c", "sums.bpf.o", "the collector of sums"),
 ];
 /// Headers that they include, or folders of headers.
-const HEADERS: [&str; 5] = [
+const HEADERS: [&str; 7] = [
     "src/recorder/messages.bpf.h",
     "src/sums/kernel.bpf.h",
     "src/sums/interface.bpf.h",
+    "src/sums/tables.bpf.h",
+    "src/sums/core.bpf.h",
     "../policy/include",
     "../cpu-model/include",
 ];
+/// The alternative for a machine without clang.
+const OTHERWISE: &str =
+    ", or build without it: cargo build --package evenkeel --no-default-features";
 
 fn main() {
     for path in PROGRAMS.iter().map(|(source, ..)| source).chain(&HEADERS) {
@@ -31,7 +36,7 @@ fn main() {
             object,
             arguments: &["-I../policy/include", "-I../cpu-model/include"],
             user,
-            otherwise: ", or build without it: cargo build --package evenkeel --no-default-features",
+            otherwise: OTHERWISE,
         });
     }
 }

@@ -6,24 +6,26 @@
 //! | Question | Where |
 //! |---|---|
 //! | What is added at a switch? | `sums.bpf.c` |
+//! | Where are the sums, and how does a CPU add to them? | `tables.bpf.h` |
+//! | What passed on a core, by its threads? | `core.bpf.h` |
 //! | Which fields of the kernel are read? | `kernel.bpf.h` |
 //! | What lies in the kernel's tables? | `interface.bpf.h`, `layout.rs` |
 //! | What does a level cost? | `costs.rs` |
 //! | How is the program loaded and read? | `bpf.rs` |
 
-mod costs;
-#[cfg_attr(not(feature = "bpf"), expect(dead_code, reason = "only the loader reads tables"))]
-mod layout;
-
 #[cfg(feature = "bpf")]
 mod bpf;
+#[cfg(feature = "bpf")]
+mod costs;
+#[cfg(feature = "bpf")]
+mod layout;
 
 use std::collections::BTreeMap;
 
-pub use costs::Costs;
-
 #[cfg(feature = "bpf")]
 pub use bpf::{CollectError, Collector};
+#[cfg(feature = "bpf")]
+pub use costs::Costs;
 
 /// What a group of tasks is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

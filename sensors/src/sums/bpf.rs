@@ -8,6 +8,7 @@ use libbpf_rs::btf::Btf;
 use libbpf_rs::btf::types::{Func, Struct, Typedef};
 use libbpf_rs::{
     ErrorKind, Iter, Link, MapCore, MapFlags, MapHandle, Object, ObjectBuilder, OpenObject,
+    ProgramInput, ProgramMut,
 };
 
 use super::layout::{self, GroupValue, State};
@@ -19,8 +20,13 @@ const OBJECT: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/sums.bpf.o"));
 const NEWEST_HELPER: &str = "bpf_get_current_task_btf";
 /// The event that shows wide registers, which some kernels lack, and its program.
 const REGISTERS: (&str, &str) = ("on_registers", "btf_trace_x86_fpu_regs_deactivated");
+/// `BPF_F_TEST_RUN_ON_CPU`, include/uapi/linux/bpf.h.
+const ON_CPU: u32 = 1;
 /// Where the program has its own numbers.
 const STATE: &str = ".bss";
+
+/// Keys and values of a table.
+type Entries = Vec<(Vec<u8>, Vec<u8>)>;
 
 /// Why nothing can be collected.
 #[derive(Debug, thiserror::Error)]
@@ -65,9 +71,11 @@ pub struct Collector {
     costs: Option<Costs>,
     /// The turbo row of which the program has the costs.
     row: Option<usize>,
-    /// When the CPUs were read last, and for how long each core had been busy.
+    /// When the CPUs were read last, and for how long each had been busy.
     before: (u64, Vec<u64>),
     names: BTreeMap<Group, String>,
+    /// Processes that had exited by the last reading, and by the one before too.
+    exited: BTreeSet<Group>,
     ended: BTreeSet<Group>,
     /// Whether this kernel shows the registers that tasks leave with.
     pub shows_registers: bool,
@@ -126,6 +134,7 @@ impl Collector {
             row: None,
             before,
             names: BTreeMap::new(),
+            exited: BTreeSet::new(),
             ended: BTreeSet::new(),
             shows_registers,
         };
@@ -140,17 +149,14 @@ impl Collector {
     /// [`CollectError`].
     pub fn read(&mut self) -> Result<Sums, CollectError> {
         run(&self.book)?;
-        let mut sums = Sums::default();
-        self.ended.clear();
+        let mut sums = Sums { cpus: self.cpus()?, ..Sums::default() };
+        self.flush(&sums.cpus)?;
         for (key, value) in self.table("groups")? {
             let (Some(group), Some(value)) = (layout::group(&key), GroupValue::parse(&value))
             else {
                 continue;
             };
             sums.groups.insert(group, value.sum);
-            if value.has_ended {
-                self.ended.insert(group);
-            }
             if let Some(comm) = value.comm {
                 self.names.insert(group, comm);
             }
@@ -165,7 +171,12 @@ impl Collector {
         for (key, value) in self.table("pairs")? {
             sums.pairs.extend(layout::pair(&key).zip(layout::pair_sum(&value)));
         }
-        sums.cpus = self.cpus()?;
+        let ended = self.table("ended")?;
+        let ended: BTreeSet<Group> =
+            ended.iter().filter_map(|(key, _)| layout::group(key)).collect();
+        // The last stay of a process ends after its exit was told.
+        self.ended = self.exited.intersection(&ended).copied().collect();
+        self.exited = ended;
         let state = map(&self.object, STATE).lookup(&0u32.to_ne_bytes(), MapFlags::ANY);
         let state = state.map_err(refused("reading the state of the sums"))?;
         if let Some(state) = state.and_then(|state| State::parse(&state)) {
@@ -184,14 +195,14 @@ impl Collector {
         self.names.get(&group).cloned()
     }
 
-    /// The processes in the last sums that had ended, of which nothing more will come.
+    /// The processes whose sums are final: they had ended before the reading before the last.
     #[must_use]
     pub fn ended(&self) -> &BTreeSet<Group> {
         &self.ended
     }
 
-    /// Makes room: deletes groups and their pairs, as `sums` have them. What such a group does
-    /// from now on is summed anew, from 0 on.
+    /// Makes room: deletes groups and their pairs, as the last `sums` have them, and pairs of
+    /// groups that were deleted before. What such a group does from now on is summed anew.
     ///
     /// # Errors
     /// [`CollectError`].
@@ -201,21 +212,26 @@ impl Collector {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(doing(error)),
             _ => Ok(()),
         };
+        // A task may still have waited for one that ended long ago.
+        let is_gone = |group: &Group| {
+            *group != 0 && (groups.contains(group) || !sums.groups.contains_key(group))
+        };
         for pair in sums.pairs.keys() {
-            if groups.contains(&pair.0) || groups.contains(&pair.1) {
+            if is_gone(&pair.0) || is_gone(&pair.1) {
                 delete("pairs", &layout::pair_key(*pair))?;
             }
         }
         for group in groups {
-            delete("groups", &group.to_ne_bytes())?;
-            delete("wide", &group.to_ne_bytes())?;
+            for table in ["groups", "wide", "ended"] {
+                delete(table, &group.to_ne_bytes())?;
+            }
         }
         Ok(())
     }
 }
 
 impl Collector {
-    fn table(&self, name: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>, CollectError> {
+    fn table(&self, name: &str) -> Result<Entries, CollectError> {
         let table = map(&self.object, name);
         // In one batch: libbpf-rs 0.27 takes a batch that a large bucket cut short for the last.
         let all = table.lookup_batch(table.max_entries(), MapFlags::ANY, MapFlags::ANY);
@@ -233,23 +249,43 @@ impl Collector {
         self.places.iter().map(of_cpu).collect()
     }
 
+    /// Has each CPU that was busy since the last reading add its cached sums to the tables. The
+    /// others stay asleep.
+    fn flush(&self, cpus: &[CpuSum]) -> Result<(), CollectError> {
+        let program = program(&self.object, "flush");
+        for ((cpu, place), (now, before_ns)) in
+            (0u32..).zip(&self.places).zip(cpus.iter().zip(&self.before.1))
+        {
+            if place.is_none() || now.busy_ns == *before_ns {
+                continue;
+            }
+            let input = ProgramInput { cpu, flags: ON_CPU, ..ProgramInput::default() };
+            match program.test_run(input) {
+                // A CPU that went offline keeps its last sums until it is back.
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Other => {}
+                Err(error) => return Err(refused("collecting the sums of a CPU")(error)),
+            }
+        }
+        Ok(())
+    }
+
     /// Goes over to the turbo row of the cores that were active on average since the last sums.
     fn follow_clock(&mut self, sums: &Sums) -> Result<(), CollectError> {
-        let mut busy_ns = vec![0; self.places.len()];
-        for (place, cpu) in self.places.iter().zip(&sums.cpus) {
+        let busy_ns: Vec<u64> = sums.cpus.iter().map(|cpu| cpu.busy_ns).collect();
+        let mut of_cores = vec![0; self.places.len()];
+        for (place, (now, before)) in self.places.iter().zip(busy_ns.iter().zip(&self.before.1)) {
             let Some((core, _)) = *place else { continue };
-            let of_core = &mut busy_ns[core as usize];
-            *of_core = cpu.busy_ns.max(*of_core);
+            let of_core: &mut u64 = &mut of_cores[core as usize];
+            *of_core = now.saturating_sub(*before).max(*of_core);
         }
         let passed_ns = sums.time_ns.saturating_sub(self.before.0);
-        let had_ns = |(now, before): (&u64, &u64)| now.saturating_sub(*before);
-        let active_ns: u64 = busy_ns.iter().zip(&self.before.1).map(had_ns).sum();
         let is_first = self.before.0 == 0;
         self.before = (sums.time_ns, busy_ns);
         if is_first || passed_ns == 0 {
             return Ok(());
         }
-        self.set_row(active_ns as f64 / passed_ns as f64)
+        self.set_row(of_cores.iter().sum::<u64>() as f64 / passed_ns as f64)
     }
 
     fn set_row(&mut self, active_cores: f64) -> Result<(), CollectError> {
@@ -305,10 +341,10 @@ fn prepare(
 }
 
 fn attach(object: &Object) -> Result<Vec<Link>, CollectError> {
-    let is_event = |program: &libbpf_rs::ProgramMut<'_>| {
+    let is_event = |program: &ProgramMut<'_>| {
         program.autoload() && program.section().to_string_lossy().starts_with("tp_btf/")
     };
-    let attach = |program: libbpf_rs::ProgramMut<'_>| program.attach_trace();
+    let attach = |program: ProgramMut<'_>| program.attach_trace();
     let links = object.progs_mut().filter(is_event).map(attach).collect::<Result<_, _>>();
     links.map_err(refused("attaching the program of the sums"))
 }
@@ -322,7 +358,7 @@ fn run(iterator: &Link) -> Result<(), CollectError> {
     Ok(())
 }
 
-fn program<'o>(object: &'o Object, name: &str) -> libbpf_rs::ProgramMut<'o> {
+fn program<'o>(object: &'o Object, name: &str) -> ProgramMut<'o> {
     object.progs_mut().find(|program| program.name() == name).expect("the object has this program")
 }
 

@@ -58,19 +58,17 @@ pub(super) fn pair_key((victim, culprit): (Group, Group)) -> Vec<u8> {
 pub(super) struct GroupValue {
     pub sum: GroupSum,
     pub comm: Option<String>,
-    pub has_ended: bool,
 }
 
 impl GroupValue {
     pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
-        let [cpu_time_ns, waited_ns, lost_ns, leaves, low, high, has_ended] = first(bytes)?;
+        let [cpu_time_ns, waited_ns, lost_ns, leaves, low, high] = first(bytes)?;
         let comm = [low.to_ne_bytes(), high.to_ne_bytes()].concat();
         let end = comm.iter().position(|&byte| byte == 0).unwrap_or(comm.len());
         let comm = String::from_utf8_lossy(&comm[..end]).into_owned();
         Some(Self {
             sum: GroupSum { cpu_time_ns, waited_ns, lost_ns, leaves, wide_leaves: 0 },
             comm: Some(comm).filter(|comm| !comm.is_empty()),
-            has_ended: has_ended != 0,
         })
     }
 }
@@ -136,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn a_group_has_sums_a_name_and_an_end() {
+    fn a_group_has_sums_and_a_name() {
         let name = u64::from_ne_bytes(*b"x265\0abc");
-        let group = GroupValue::parse(&bytes(&[1, 2, 3, 4, name, 0, 1])).unwrap();
+        let group = GroupValue::parse(&bytes(&[1, 2, 3, 4, name, 0])).unwrap();
         let sum = GroupSum { cpu_time_ns: 1, waited_ns: 2, lost_ns: 3, leaves: 4, wide_leaves: 0 };
         let comm = Some("x265".to_owned());
-        assert_eq!(group, GroupValue { sum, comm, has_ended: true });
-        assert_eq!(GroupValue::parse(&bytes(&[1, 2, 3, 4, 0, 0, 0])).unwrap().comm, None);
+        assert_eq!(group, GroupValue { sum, comm });
+        assert_eq!(GroupValue::parse(&bytes(&[1, 2, 3, 4, 0, 0])).unwrap().comm, None);
     }
 
     #[test]
@@ -178,7 +176,7 @@ mod tests {
         fn any_bytes_are_a_value_or_none(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
             let words = bytes.len() / 8;
             prop_assert_eq!(State::parse(&bytes).is_some(), words >= 3);
-            prop_assert_eq!(GroupValue::parse(&bytes).is_some(), words >= 7);
+            prop_assert_eq!(GroupValue::parse(&bytes).is_some(), words >= 6);
             prop_assert_eq!(pair(&bytes).is_some(), words >= 2);
             prop_assert_eq!(pair_sum(&bytes).is_some(), words >= 3);
             prop_assert_eq!(group(&bytes).is_some() && wide_leaves(&bytes).is_some(), words >= 1);

@@ -11,163 +11,13 @@
  *
  * Needs Linux 5.11 with BTF. Sums are added up by many CPUs, atomically.
  */
-#include "kernel.bpf.h"
-#include "interface.bpf.h"
+#include "core.bpf.h"
 
-/* Stays of a CPU that a wait is compared with; a power of two, our choice. */
-#define STAYS 16
 /*
  * A group is wide from the second time on that a task left wide registers; one time can be the
  * start-up code of a library.
  */
 #define LEAVES_MIN 2
-
-/* A time for which a CPU ran tasks of one group. */
-struct stay {
-	u64 group;
-	u64 began_ns;
-	u64 ended_ns;
-};
-
-/* What only this CPU reads and writes. */
-struct here {
-	/* When its task came, and that task's time on run queues before. */
-	u64 came_ns;
-	u64 run_delay_ns;
-	/* The task that left last, whose registers are saved after the switch. */
-	u64 left_group;
-	u32 left_tid;
-	/* Stays that ended so far. */
-	u32 ended;
-	struct stay stays[STAYS];
-};
-
-const volatile struct setup setup;
-
-/* A pointer to a field of the setup; clang would read a constant 0 without the barrier. */
-#define configured(part) \
-	({ \
-		const void *at = (const void *)&setup.part; \
-		asm("" : "+r"(at)); \
-		at; \
-	})
-
-struct state state;
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct clock);
-} clock SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct place);
-} places SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct core);
-} cores SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, u32);
-	__type(value, struct here);
-} heres SEC(".maps");
-
-/* By task: its time on run queues when it last left a CPU. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, TASKS_MAX);
-	__type(key, u32);
-	__type(value, u64);
-} delays SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GROUPS_MAX);
-	__type(key, u64);
-	__type(value, struct group_sum);
-} groups SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, GROUPS_MAX);
-	__type(key, u64);
-	__type(value, struct wide_leaves);
-} wide SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, PAIRS_MAX);
-	__type(key, struct pair);
-	__type(value, struct pair_sum);
-} pairs SEC(".maps");
-
-/* --- Sums --- */
-
-static __always_inline void add(u64 *sum, u64 ns)
-{
-	if (ns)
-		__sync_fetch_and_add(sum, ns);
-}
-
-static __always_inline void count_without_room(void)
-{
-	__sync_fetch_and_add(&state.without_room, 1);
-}
-
-/* The group of a task; 0 is the idle task. */
-static __always_inline u64 group_of(struct task_struct *task)
-{
-	if (!task->pid)
-		return 0;
-	return setup.by_control_group ? task->cgroups->dfl_cgrp->kn->id : (u32)task->tgid;
-}
-
-static __always_inline struct group_sum *sum_of(u64 group)
-{
-	struct group_sum *sum = bpf_map_lookup_elem(&groups, &group);
-	struct group_sum none = {};
-
-	if (sum)
-		return sum;
-	/* Another CPU may be first. */
-	bpf_map_update_elem(&groups, &group, &none, BPF_NOEXIST);
-	sum = bpf_map_lookup_elem(&groups, &group);
-	if (!sum)
-		count_without_room();
-	return sum;
-}
-
-static __noinline int add_pair(u64 victim, u64 culprit, u64 waited_ns, u64 beside_ns, u64 lost_ns)
-{
-	struct pair key = {.victim = victim, .culprit = culprit};
-	struct pair_sum first = {
-		.waited_ns = waited_ns, .beside_ns = beside_ns, .lost_ns = lost_ns};
-	struct pair_sum *sum = bpf_map_lookup_elem(&pairs, &key);
-
-	if (!sum) {
-		if (!bpf_map_update_elem(&pairs, &key, &first, BPF_NOEXIST))
-			return 0;
-		sum = bpf_map_lookup_elem(&pairs, &key);
-	}
-	if (!sum) {
-		count_without_room();
-		return 0;
-	}
-	add(&sum->waited_ns, waited_ns);
-	add(&sum->beside_ns, beside_ns);
-	add(&sum->lost_ns, lost_ns);
-	return 0;
-}
 
 /* --- Waits --- */
 
@@ -196,7 +46,8 @@ static __always_inline u64 waited_ns(struct task_struct *task, struct here *here
 }
 
 /* A wait belongs to the groups that ran meanwhile on the CPU that the task got. */
-static __always_inline void attribute(u64 victim, u64 waited_ns, struct here *here)
+static __always_inline void attribute(struct cache *cache, u64 victim, u64 waited_ns,
+				      struct here *here)
 {
 	u64 since_ns = ek_sub(here->came_ns, waited_ns);
 
@@ -209,11 +60,11 @@ static __always_inline void attribute(u64 victim, u64 waited_ns, struct here *he
 			break;
 		if (had_ns == 0)
 			continue;
-		add_pair(victim, stay->group, had_ns, 0, 0);
+		cached_pair(cache, victim, stay->group)->waited_ns += had_ns;
 		waited_ns -= had_ns;
 	}
 	if (waited_ns)
-		add_pair(victim, 0, waited_ns, 0, 0);
+		cached_pair(cache, victim, 0)->waited_ns += waited_ns;
 }
 
 /* A stay ends; one of the same group that went right before is continued. */
@@ -228,107 +79,6 @@ static __always_inline void end_stay(struct here *here, u64 group, u64 now_ns)
 		here->ended++;
 	}
 	last->ended_ns = now_ns;
-}
-
-/* --- The core --- */
-
-/* What passed on a CPU since the last booking. */
-struct passed {
-	u64 group;
-	u64 ran_ns;
-	/* The group on the sibling, and the time beside it. */
-	u64 other;
-	u64 beside_ns;
-	/* The core's holder before, and the losses to it. */
-	u64 holder;
-	u64 lost_ns;
-	u64 other_lost_ns;
-};
-
-static __always_inline struct core *core_of(u32 cpu, u32 *thread)
-{
-	struct place *place = bpf_map_lookup_elem(&places, &cpu);
-	u32 core;
-
-	if (!place)
-		return 0;
-	core = place->core;
-	*thread = place->thread & 1;
-	return bpf_map_lookup_elem(&cores, &core);
-}
-
-/* Adds the time at each level since the last booking to the threads of the core. */
-static __always_inline void book_levels(struct core *core, const struct clock *clock, u64 now_ns)
-{
-	struct ek_level_times before = core->belief.booked;
-
-	ek_belief_book(&core->belief, now_ns);
-	for (u32 level = 1; level < EK_LEVELS_MAX; level++) {
-		u64 ns = core->belief.booked.ns[level] - before.ns[level];
-
-		if (ns == 0)
-			continue;
-		for (u32 i = 0; i < 2; i++) {
-			struct cpu *cpu = &core->threads[i];
-			u32 own = cpu->level;
-
-			if (!cpu->group)
-				continue;
-			cpu->held_ns += ns;
-			if (own < level)
-				cpu->lost_ns += ek_mul_q30(ns, clock->slower_q30[own][level]);
-		}
-	}
-}
-
-/* Books the time of the core's threads until now, under its lock. */
-static __always_inline void book(struct core *core, u32 thread, const struct clock *clock,
-				 u64 now_ns, struct passed *passed)
-{
-	struct cpu *cpu = &core->threads[thread & 1];
-	struct cpu *other = &core->threads[(thread ^ 1) & 1];
-
-	if (core->wide_until_ns > core->belief.since_ns)
-		book_levels(core, clock, now_ns);
-	passed->group = cpu->group;
-	passed->other = other->group;
-	passed->holder = core->holder;
-	passed->ran_ns = 0;
-	passed->beside_ns = 0;
-	passed->other_lost_ns = 0;
-	passed->lost_ns = cpu->lost_ns;
-	cpu->lost_ns = 0;
-	if (cpu->group) {
-		passed->ran_ns = ek_sub(now_ns, cpu->booked_ns);
-		cpu->busy_ns += passed->ran_ns;
-		if (other->group)
-			passed->beside_ns =
-				ek_sub(now_ns, ek_max(cpu->booked_ns, other->booked_ns));
-	}
-	cpu->booked_ns = ek_max(cpu->booked_ns, now_ns);
-}
-
-/* From now on the CPU runs `group`, which demands `level`; under the core's lock. */
-static __always_inline void come(struct core *core, u32 thread, u64 group, u32 level, u64 now_ns,
-				 struct passed *passed)
-{
-	struct cpu *cpu = &core->threads[thread & 1];
-	struct cpu *other = &core->threads[(thread ^ 1) & 1];
-
-	if (cpu->group && group)
-		cpu->switches++;
-	if (cpu->level || level) {
-		ek_belief_change(&core->belief, configured(hold), cpu->level, level, now_ns);
-		core->wide_until_ns = ek_belief_wide_until_ns(&core->belief);
-	}
-	if (level && core->holder != group) {
-		/* Until now the sibling lost to the holder before. */
-		passed->other_lost_ns = other->lost_ns;
-		other->lost_ns = 0;
-		core->holder = group;
-	}
-	cpu->group = group;
-	cpu->level = level;
 }
 
 /* --- Events --- */
@@ -351,50 +101,41 @@ static __always_inline u32 level_of(u64 group)
 	return level;
 }
 
-/* Adds what passed on a CPU to the sums of its group, which is the result. */
-static __always_inline struct group_sum *add_passed(const struct passed *passed)
+/* Adds what passed on a CPU to the sums of pairs. */
+static __always_inline void add_passed(struct cache *cache, const struct passed *passed)
 {
-	struct group_sum *sum;
-
-	if (passed->other && passed->other_lost_ns) {
-		struct group_sum *other = sum_of(passed->other);
-
-		if (other)
-			add(&other->lost_ns, passed->other_lost_ns);
-		add_pair(passed->other, passed->holder, 0, 0, passed->other_lost_ns);
-	}
-	if (!passed->group)
-		return 0;
-	sum = sum_of(passed->group);
-	if (sum) {
-		add(&sum->cpu_time_ns, passed->ran_ns);
-		add(&sum->lost_ns, passed->lost_ns);
-	}
 	if (passed->lost_ns)
-		add_pair(passed->group, passed->holder, 0, 0, passed->lost_ns);
+		cached_pair(cache, passed->group, passed->holder)->lost_ns += passed->lost_ns;
 	if (passed->beside_ns) {
-		add_pair(passed->group, passed->other, 0, passed->beside_ns, 0);
-		add_pair(passed->other, passed->group, 0, passed->beside_ns, 0);
+		u64 ns = passed->beside_ns;
+
+		cached_pair(cache, passed->group, passed->other)->beside_ns += ns;
+		cached_pair(cache, passed->other, passed->group)->beside_ns += ns;
 	}
-	return sum;
+	if (passed->other && passed->other_lost_ns) {
+		u64 ns = passed->other_lost_ns;
+
+		cached_group(cache, passed->other)->lost_ns += ns;
+		cached_pair(cache, passed->other, passed->holder)->lost_ns += ns;
+	}
 }
 
 static __always_inline void leave(struct task_struct *task, const struct passed *passed,
-				  struct here *here, u64 now_ns)
+				  struct cache *cache, struct here *here, u64 now_ns)
 {
-	struct group_sum *sum = add_passed(passed);
 	u64 waited = waited_ns(task, here);
+	struct group_sum *sum = cached_group(cache, passed->group);
 
-	if (sum) {
-		add(&sum->leaves, 1);
-		add(&sum->waited_ns, waited);
-	}
-	if (sum && !setup.by_control_group) {
+	sum->cpu_time_ns += passed->ran_ns;
+	sum->lost_ns += passed->lost_ns;
+	sum->waited_ns += waited;
+	sum->leaves++;
+	if (!setup.by_control_group) {
 		sum->comm[0] = *(u64 *)&task->group_leader->comm[0];
 		sum->comm[1] = *(u64 *)&task->group_leader->comm[8];
 	}
 	if (waited)
-		attribute(passed->group, waited, here);
+		attribute(cache, passed->group, waited, here);
 	end_stay(here, passed->group, now_ns);
 }
 
@@ -405,6 +146,7 @@ int on_switch(u64 *ctx)
 	struct task_struct *next = (void *)ctx[2];
 	u32 first = 0, thread = 0;
 	struct here *here = bpf_map_lookup_elem(&heres, &first);
+	struct cache *cache = bpf_map_lookup_elem(&caches, &first);
 	struct clock *slower = bpf_map_lookup_elem(&clock, &first);
 	struct core *core = core_of(bpf_get_smp_processor_id(), &thread);
 	u64 group = group_of(next);
@@ -412,7 +154,7 @@ int on_switch(u64 *ctx)
 	u64 now_ns = bpf_ktime_get_ns();
 	struct passed passed;
 
-	if (!here || !slower || !core)
+	if (!here || !cache || !slower || !core)
 		return 0;
 	bpf_spin_lock(&core->lock);
 	book(core, thread, slower, now_ns, &passed);
@@ -420,9 +162,8 @@ int on_switch(u64 *ctx)
 	bpf_spin_unlock(&core->lock);
 	/* Its group is 0, too, where the task came before the collection began. */
 	if (passed.group)
-		leave(prev, &passed, here, now_ns);
-	else
-		add_passed(&passed);
+		leave(prev, &passed, cache, here, now_ns);
+	add_passed(cache, &passed);
 	here->left_group = passed.group;
 	here->left_tid = prev->pid;
 	here->came_ns = now_ns;
@@ -466,13 +207,12 @@ int on_exit(u64 *ctx)
 {
 	struct task_struct *task = (void *)ctx[0];
 	u64 group = group_of(task);
-	struct group_sum *sum;
+	u64 one = 1;
 
 	if (setup.by_control_group || task->signal->live.counter > 0)
 		return 0;
-	sum = bpf_map_lookup_elem(&groups, &group);
-	if (sum)
-		sum->has_ended = 1;
+	if (bpf_map_update_elem(&ended, &group, &one, BPF_ANY))
+		count_without_room();
 	return 0;
 }
 
@@ -493,7 +233,7 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 	if (!core)
 		return 0;
 	for (u32 thread = 0; thread < 2; thread++) {
-		/* A switch may come between: book() leaves alone what was booked for later times. */
+		/* A switch may come between: book() leaves later bookings alone. */
 		u64 now_ns = bpf_ktime_get_ns();
 
 		bpf_spin_lock(&core->lock);
@@ -501,8 +241,47 @@ int book_core(struct bpf_iter__bpf_map_elem *ctx)
 		core->level =
 			ek_belief_held(&core->belief, ek_belief_demanded(&core->belief), now_ns);
 		bpf_spin_unlock(&core->lock);
-		add_passed(&passed);
 		state.booked_ns = now_ns;
+		if (!passed.group)
+			continue;
+
+		struct group_sum sum = {.cpu_time_ns = passed.ran_ns, .lost_ns = passed.lost_ns};
+		struct pair_sum lost = {.lost_ns = passed.lost_ns};
+		struct pair_sum beside = {.beside_ns = passed.beside_ns};
+
+		add_group(passed.group, &sum);
+		if (passed.lost_ns)
+			add_pair(passed.group, passed.holder, &lost);
+		if (passed.beside_ns) {
+			add_pair(passed.group, passed.other, &beside);
+			add_pair(passed.other, passed.group, &beside);
+		}
+	}
+	return 0;
+}
+
+/*
+ * Adds this CPU's cached sums to the tables: the reader has each CPU that was busy run it. No
+ * switch of the CPU comes between, because interrupts or preemption are off.
+ */
+SEC("raw_tp")
+int flush(void *ctx)
+{
+	u32 first = 0;
+	struct cache *cache = bpf_map_lookup_elem(&caches, &first);
+
+	if (!cache)
+		return 0;
+	for (u32 at = 0; at < CACHED_GROUPS; at++) {
+		if (cache->groups[at])
+			add_group(cache->groups[at], &cache->of_groups[at]);
+		cache->groups[at] = 0;
+	}
+	for (u32 at = 0; at < CACHED_PAIRS; at++) {
+		if (cache->pairs[at].victim)
+			add_pair(cache->pairs[at].victim, cache->pairs[at].culprit,
+				 &cache->of_pairs[at]);
+		cache->pairs[at].victim = 0;
 	}
 	return 0;
 }
