@@ -74,7 +74,7 @@ pub fn notes(view: &View) -> Vec<String> {
     let mut notes = Vec::new();
     if let Some(given) = &view.machine.given_back {
         notes.push(format!(
-            "scx_evenkeel {}: gave back {:.2} % of the time in {:.0} refunds a second, billed {:.2} %",
+            "scx_evenkeel {}: gave back {:.2} % of the time, {:.0} refunds/s, billed {:.2} %",
             given.mode, given.refunded_pct, given.refunds_per_s, given.billed_pct
         ));
     }
