@@ -22,7 +22,8 @@ const PER_S: [f64; 2] = [10.0, 100.0];
 
 /// Draws the victims.
 pub fn victims(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_>) {
-    let rows: Vec<&GroupRow> = view.shown_groups().collect();
+    let all = view.shown_groups().count();
+    let rows: Vec<&GroupRow> = view.shown_groups().take(lines(area)).collect();
     let sort = setting.choice.sort;
     let columns = [
         (Constraint::Fill(1), Cell::from("VICTIM")),
@@ -36,7 +37,7 @@ pub fn victims(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting
     let count = if area.width < NARROW { columns.len() - 2 } else { columns.len() };
     let (widths, head): (Vec<_>, Vec<_>) = columns.into_iter().take(count).unzip();
     let table = Table::new(rows.iter().map(|row| victim(row, count, setting)), widths);
-    let name = format!("Victims, {} of {}", rows.len().min(lines(area)), rows.len());
+    let name = format!("Victims, {} of {all}", rows.len());
     let head = Row::new(head).dim();
     frame.render_widget(table.header(head).column_spacing(1).block(panel(name)), area);
 }
@@ -66,7 +67,8 @@ fn name<'a>(name: &'a str, is_wide: bool, setting: &Setting<'_>) -> Line<'a> {
 
 /// Draws the pairs.
 pub fn pairs(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_>) {
-    let rows: Vec<&PairRow> = view.shown_pairs().collect();
+    let all = view.shown_pairs().count();
+    let rows: Vec<&PairRow> = view.shown_pairs().take(lines(area)).collect();
     let widths = [
         Constraint::Fill(1),
         Constraint::Length(2),
@@ -85,8 +87,7 @@ pub fn pairs(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'
         title("LOST", sort == Sort::Slower),
     ]);
     let table = Table::new(rows.iter().map(|row| pair(view, row, setting)), widths);
-    let (some, all) = (rows.len().min(lines(area)), rows.len());
-    let name = format!("Pairs, {some} of {all}, in ms a second");
+    let name = format!("Pairs, {} of {all}, in ms a second", rows.len());
     frame.render_widget(table.header(head.dim()).column_spacing(1).block(panel(name)), area);
 }
 
