@@ -140,9 +140,9 @@ mod tests {
             busy_pct: (cpu % 101) as f64,
             held_pct: 3.0,
             level: (cpu % 3) as u8,
-            holder: (cpu % 3 > 0).then(|| name(7)),
+            holder: (!cpu.is_multiple_of(3)).then(|| name(7)),
             running: Some(name(cpu as u64)),
-            clock_mhz: (cpu % 2 == 0).then_some(2100),
+            clock_mhz: cpu.is_multiple_of(2).then_some(2100),
         };
         let group = |group| GroupRow {
             group,

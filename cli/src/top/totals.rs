@@ -99,8 +99,9 @@ impl Totals {
             total.switches += step.switches;
         }
         let all = steps.groups.keys().chain(steps.pairs.keys().flat_map(|(a, b)| [a, b]));
-        let by_number: BTreeMap<Group, String> =
-            all.map(|&group| (group, names::label(&names.of(group)).to_owned())).collect();
+        let all: BTreeSet<Group> = all.copied().collect();
+        let label = |group: Group| (group, names::label(&names.of(group)).to_owned());
+        let by_number: BTreeMap<Group, String> = all.into_iter().map(label).collect();
         let size_min = (steps.length_ns / 1000 * SHARE_MIN_PERMILLE).max(1);
         self.add_groups(steps, &by_number, size_min);
         self.add_pairs(steps, &by_number, size_min);
@@ -129,19 +130,20 @@ impl Totals {
         let pairs: Vec<_> = self.pair_labels.all().filter(of_gone).cloned().collect();
         pairs.iter().for_each(|pair| self.pair_labels.remove(pair));
         for (group, step) in &steps.groups {
-            let total = self.groups.entry(self.group_label(&by_number[group])).or_default();
+            let total =
+                self.groups.entry(self.group_label(&by_number[group]).to_owned()).or_default();
             total.cpu_time_ns += step.cpu_time_ns;
             total.wide_leaves += step.wide_leaves;
         }
     }
 
-    fn group_label(&self, label: &String) -> String {
-        if self.group_labels.has(label) { label.clone() } else { OTHER.to_owned() }
+    fn group_label<'l>(&self, label: &'l String) -> &'l str {
+        if self.group_labels.has(label) { label } else { OTHER }
     }
 
     fn add_pairs(&mut self, steps: &Steps, by_number: &BTreeMap<Group, String>, size_min: u64) {
         let label = |group: &Group| self.group_label(&by_number[group]);
-        let mut added: BTreeMap<(String, String), PairTotal> = BTreeMap::new();
+        let mut added: BTreeMap<(&str, &str), PairTotal> = BTreeMap::new();
         for ((victim, culprit), step) in &steps.pairs {
             let total = added.entry((label(victim), label(culprit))).or_default();
             total.waited_ns += step.waited_ns;
@@ -149,14 +151,15 @@ impl Totals {
             total.lost_ns += step.lost_ns;
         }
         let size = |total: &PairTotal| total.waited_ns + total.beside_ns + total.lost_ns;
-        let sizes = added.iter().filter(|((_, culprit), _)| culprit != OTHER);
-        let sizes = sizes.map(|(pair, total)| (pair.clone(), size(total)));
-        let sizes = sizes.filter(|&(_, size)| size >= size_min).collect();
+        let sizes = added.iter().filter(|&(&(_, culprit), _)| culprit != OTHER);
+        let sizes = sizes.filter(|(_, total)| size(total) >= size_min);
+        let owned = |(a, b): &(&str, &str)| ((*a).to_owned(), (*b).to_owned());
+        let sizes = sizes.map(|(pair, total)| (owned(pair), size(total))).collect();
         for pair in self.pair_labels.settle(&sizes, steps.end_ns) {
             self.pairs.remove(&pair);
         }
-        for ((victim, culprit), step) in added {
-            let pair = (victim, culprit);
+        for (pair, step) in added {
+            let pair = owned(&pair);
             let pair = if self.pair_labels.has(&pair) { pair } else { (pair.0, OTHER.to_owned()) };
             let total = self.pairs.entry(pair).or_default();
             total.waited_ns += step.waited_ns;
