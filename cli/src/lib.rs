@@ -31,6 +31,8 @@ mod settings;
 mod simulate;
 mod sweep;
 mod terminal;
+#[cfg(feature = "record")]
+mod top;
 mod trace_verbs;
 mod trial;
 
@@ -97,6 +99,15 @@ enum Verb {
     Advise(advise::Args),
     /// How much is lost to the clock of other tasks, by which task, and to which?
     Profile(profile::Args),
+    /// Who waits for whom on this machine, and who lowers whose clock, as it happens.
+    #[cfg(feature = "record")]
+    Top(top::Args),
+    /// This build has no collector.
+    #[cfg(not(feature = "record"))]
+    Top {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, hide = true)]
+        rest: Vec<OsString>,
+    },
     /// What would other frequency policies of the hardware give?
     Dvfs(dvfs::Args),
     /// Starts a command as a task of a class, for core specialization.
@@ -187,6 +198,12 @@ pub fn main_with(schedulers: Vec<simulator::Custom>) -> ExitCode {
         Verb::Trial(args) => trial::run(&args),
         Verb::Advise(args) => advise::run(&args),
         Verb::Profile(args) => profile::run(&args),
+        #[cfg(feature = "record")]
+        Verb::Top(args) => top::run(&args),
+        #[cfg(not(feature = "record"))]
+        Verb::Top { .. } => Err(anyhow::anyhow!(
+            "this build has no collector: cargo build --release --package evenkeel makes one"
+        )),
         Verb::Dvfs(args) => dvfs::run(&args),
         Verb::Exec(args) => exec::run(&args),
         Verb::Generate(args) => generate::run(args),

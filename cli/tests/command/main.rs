@@ -26,4 +26,6 @@ mod repeatable;
 mod reproduce;
 mod results;
 mod sweep;
+#[cfg(feature = "record")]
+mod top;
 mod trial;

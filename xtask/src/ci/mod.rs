@@ -11,6 +11,7 @@ mod exports;
 mod install;
 mod page;
 mod pprof;
+mod prometheus;
 mod python;
 mod sweeps;
 
@@ -41,6 +42,11 @@ const SHORT: &[Step] = &[
         name: "sweeps",
         claim: "launchers run sweeps, and others read them",
         run: sweeps::check,
+    },
+    Step {
+        name: "prometheus",
+        claim: "Prometheus reads our metrics and answers our questions",
+        run: prometheus::check,
     },
     Step { name: "tasks", claim: "the checks of the task runtime pass", run: cargo::tasks },
     Step { name: "page", claim: "a browser shows the page as it should be", run: page::check },
