@@ -9,6 +9,8 @@ mod recorded;
 mod simulated;
 mod table;
 
+pub use table::CpuOf;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
@@ -299,7 +301,9 @@ fn this_machine(args: &Args) -> Result<(Report, i32)> {
 
 #[cfg(not(feature = "record"))]
 fn this_machine(_: &Args) -> Result<(Report, i32)> {
-    anyhow::bail!("name a scenario, or a recording with --replay; this evenkeel was built without recorder")
+    anyhow::bail!(
+        "name a scenario, or a recording with --replay; this evenkeel was built without recorder"
+    )
 }
 
 fn rate(text: &str) -> Result<f64, String> {
