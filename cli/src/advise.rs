@@ -1,10 +1,19 @@
-//! `evenkeel advise`: does core specialization pay, on this machine or in a simulation?
+//! `evenkeel advise`: what should be done on a machine, and does core specialization pay there?
 
+mod action;
+mod changed;
+mod gains;
 mod live;
+mod predict;
 mod print;
 mod progress;
+mod recommend;
+mod recommend_text;
 mod simulated;
+mod situation;
+mod speedup;
 mod switch;
+mod switches;
 
 use std::path::PathBuf;
 
@@ -16,19 +25,30 @@ use silicon::advice::{Advice, Verdict};
 use crate::compare::Classes;
 use crate::run_options::RunOptions;
 use crate::{files, terminal};
+use speedup::Speedup;
 
 const EXAMPLES: &str = "\
 Examples:
+  sudo evenkeel trace record -a --duration 10 && evenkeel advise --trace recording.ektrace
+      actions, each with the gain that the simulator predicts for the recorded programs, and with
+      the commands that do it
+  evenkeel advise --trace recording.ektrace --class 'x265*=avx512-heavy' --speedup 'x265*=1.12'
+      the same where the class is known, and x265 does 1.12 times as much a cycle by 512-bit code
   sudo scx_evenkeel --mode fair-specialize & sudo evenkeel advise --live
       switches specialization of the running scheduler off and on, and counts instructions
   sudo evenkeel advise --live --progress 'cat /run/server/requests'
       the work is what the server has answered; for virtual machines, and for programs that spin
-  evenkeel advise --trace recording.ektrace --class 'x265*=avx512-heavy'
-      what the simulator expects of the recorded programs
+  evenkeel advise --trace recording.ektrace --scheduler fair-specialize
+      what the simulator expects of specialization alone
   evenkeel advise nginx-crypto-no-ht --scheduler specialize
       the same of a scenario";
 
-/// Does core specialization pay?
+/// What should be done on a machine, and does core specialization pay there?
+///
+/// With --trace: which actions (schedulers, CPU sets, programs without 512-bit code) would change
+/// how much work the recorded programs do, by simulation. Where --class or recorded registers give
+/// classes, the simulated scx_evenkeel knows them by rules, unless --sensors names another set than
+/// d7. With --live, a scenario or --scheduler: whether core specialization pays.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, next_help_heading = "Work")]
 pub struct Args {
@@ -53,6 +73,13 @@ pub struct Args {
     #[command(flatten)]
     classes: Classes,
 
+    /// How many times as much a cycle a program with 512-bit code does as with 256-bit code, as you
+    /// measured: cycles of its run with 256-bit code over those of its run with 512-bit code (perf
+    /// stat -e cycles:u). Without it, advice says above which speed-up 512-bit code pays
+    #[arg(long, value_name = "GLOB=FACTOR", value_parser = speedup::speedup,
+        conflicts_with = "scheduler")]
+    speedup: Vec<Speedup>,
+
     /// Foreground program, where a scenario runs them one by one [default: the last]
     #[arg(long, value_name = "NAME", conflicts_with = "live")]
     program: Option<String>,
@@ -72,15 +99,10 @@ pub struct Args {
         value_parser = clap::value_parser!(u32).range(6..=1_000_000))]
     pairs: Option<u32>,
 
-    /// Scheduler to simulate: specialize, fair-specialize, or one of these after scx:
-    #[arg(
-        long,
-        value_name = "NAME",
-        default_value = "fair-specialize",
-        conflicts_with = "live",
-        help_heading = "Simulation"
-    )]
-    scheduler: String,
+    /// Scheduler whose specialization is judged: specialize, fair-specialize, or one of these after
+    /// scx: [default: fair-specialize for a scenario; for a recording all actions]
+    #[arg(long, value_name = "NAME", conflicts_with = "live", help_heading = "Simulation")]
+    scheduler: Option<String>,
 
     /// Seeds to simulate
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "live",
@@ -133,6 +155,10 @@ pub fn run(args: &Args) -> Result<()> {
     if let Some(path) = &args.json {
         files::refuse_unwritable(path)?;
     }
+    if let (Some(trace), None) = (&args.trace, &args.scheduler) {
+        return recommend::run(args, trace);
+    }
+    ensure!(args.speedup.is_empty(), "--speedup is for advice from a recording (--trace)");
     let report = match (args.live, &args.scenario, &args.trace) {
         (true, ..) => live::run(args)?,
         (false, None, None) => {

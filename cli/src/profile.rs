@@ -10,6 +10,8 @@ mod recorded;
 mod simulated;
 mod table;
 
+pub use table::CpuOf;
+
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};

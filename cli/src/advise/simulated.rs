@@ -10,11 +10,15 @@ use crate::compare::Work;
 use crate::parallel::in_order;
 use crate::terminal;
 
+/// The scheduler of a scenario where the user does not say.
+const SCHEDULER: &str = "fair-specialize";
+
 /// Simulates the work of a scenario or a recording.
 pub fn run(args: &Args) -> Result<Report> {
     let options = &args.run;
-    let scheduler = options.scheduler(&args.scheduler)?;
-    refuse_unspecialized(&scheduler, &args.scheduler)?;
+    let name = args.scheduler.as_deref().unwrap_or(SCHEDULER);
+    let scheduler = options.scheduler(name)?;
+    refuse_unspecialized(&scheduler, name)?;
     let trace = args.trace.as_deref();
     let work = Work::read(args.scenario.as_deref(), trace, &args.classes.class, &options.set)?;
     let case = work.case(args.program.as_deref(), args.background.as_deref())?;
@@ -35,7 +39,7 @@ pub fn run(args: &Args) -> Result<Report> {
         let config = options.config(scheduler.clone(), sensors, replicate.into(), start, limit_ns);
         let plan = advice::Plan { seed: config.seed, ..args.plan(window_ms, pairs_max, 0.0) };
         let simulated = advice::simulate(&cpu, &workload, &config, &plan)
-            .with_context(|| format!("{file}: {}, seed {}", args.scheduler, config.seed))?;
+            .with_context(|| format!("{file}: {name}, seed {}", config.seed))?;
         bar.inc(1);
         Ok(simulated)
     };
@@ -48,7 +52,7 @@ pub fn run(args: &Args) -> Result<Report> {
         schema: 1,
         work: Some(work.name_of(case)),
         cpu: Some(cpu_name),
-        scheduler: args.scheduler.clone(),
+        scheduler: name.to_owned(),
         counted: "reference cycles of all tasks".to_owned(),
         window_ms,
         seed: options.seed,
