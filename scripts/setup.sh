@@ -146,6 +146,7 @@ find_missing_for_test() {
     has sbatch || lack slurm-wlm
     has munged || lack munge
     has go || lack golang-go
+    has prometheus || lack prometheus
     has stress-ng || lack stress-ng
     [ -x /usr/lib/qemu/virtiofsd ] || [ -x /usr/libexec/virtiofsd ] || lack "$(virtiofsd_package)"
     python3 -c 'import ensurepip' 2>/dev/null || lack python3-venv

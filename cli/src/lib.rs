@@ -98,7 +98,7 @@ enum Verb {
     /// Does core specialization pay, on this machine or in a simulation?
     Advise(advise::Args),
     /// How much is lost to the clock of other tasks, by which task, and to which?
-    Profile(profile::Args),
+    Profile(Box<profile::Args>),
     /// Who waits for whom on this machine, and who lowers whose clock, as it happens.
     #[cfg(feature = "record")]
     Top(top::Args),

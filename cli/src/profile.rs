@@ -9,6 +9,7 @@ mod print;
 mod recorded;
 mod simulated;
 mod table;
+mod view;
 
 pub use table::CpuOf;
 
@@ -46,7 +47,8 @@ Examples:
 /// truth. That profiler looks at one CPU after another: it measures frequency and level, pauses the
 /// core until its level is back, and looks which level the task demands alone.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES, next_help_heading = "Work", args_conflicts_with_subcommands = true)]
+#[command(after_help = EXAMPLES, next_help_heading = "Work")]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
     #[command(subcommand)]
     verb: Option<Verb>,
@@ -161,6 +163,8 @@ pub struct Report {
     is_own_table: bool,
     /// Whether it is known which CPUs share a core.
     knows_siblings: bool,
+    /// CPUs of a core; 1 where that is not known.
+    threads_per_core: u32,
     /// Share of the time for which a core is paused.
     paused_pct: Option<f64>,
     /// Change of the time until the foreground ended, by the profiler's pauses.

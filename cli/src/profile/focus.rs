@@ -60,7 +60,7 @@ impl Focus {
             let relative = relative(path);
             let exists = |mount: &&str| Path::new(mount).join(&relative).is_dir();
             ensure!(
-                MOUNTS.iter().any(|mount| exists(&mount)),
+                MOUNTS.iter().any(exists),
                 "--cgroup {}: no such control group; `systemd-cgls` lists them",
                 path.display()
             );

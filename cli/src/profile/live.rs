@@ -1,7 +1,6 @@
 //! Profiles this machine: records its schedule for a while, then analyses the recording.
 
 use std::ffi::OsString;
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -97,25 +96,19 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
 
 /// What recording will cost at the present rate of switches.
 fn expected_cost(cpus: usize, duration: Option<Duration>) -> String {
-    let mut text = String::new();
     let begin = Instant::now();
     let before = switches();
     std::thread::sleep(LOOK);
-    let (Some(before), Some(after)) = (before, switches()) else { return text };
+    let (Some(before), Some(after)) = (before, switches()) else { return String::new() };
     let rate = (after.saturating_sub(before)) as f64 / begin.elapsed().as_secs_f64();
     let share_pct = 100.0 * rate * COST_OF_SWITCH_US * 1e-6 / cpus.max(1) as f64;
     let mb = rate * BYTES_OF_SWITCH * 1e-6;
-    // Writing to a string cannot fail.
-    let _ = write!(
-        text,
-        "Recording {}: at the present {rate:.0} switches a second this costs about \
-         {share_pct:.2} % of {cpus} CPUs, and {mb:.2} MB/s\n",
-        duration.map_or("until the command ends".to_owned(), |it| format!(
-            "for {} s",
-            it.as_secs_f64()
-        )),
-    );
-    text
+    let length = duration
+        .map_or("until the command ends".to_owned(), |it| format!("for {} s", it.as_secs_f64()));
+    format!(
+        "Recording {length}: at the present {rate:.0} switches a second this costs about \
+         {share_pct:.2} % of {cpus} CPUs, and {mb:.2} MB/s\n"
+    )
 }
 
 /// Switches of the machine since its start.

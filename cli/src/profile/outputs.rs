@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{Report, print};
+use super::{Report, print, view};
 use crate::{files, terminal};
 
 /// The files to write.
@@ -14,11 +14,23 @@ pub struct Outputs {
     /// Writes the result as JSON; - is standard output, then without the text
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Writes a page: who lost how much to whom, a time line, and a flame graph of wide code
+    #[arg(long, value_name = "FILE.html")]
+    page: Option<PathBuf>,
+
+    /// Writes call stacks of wide code as folded stacks, for flame graphs of other tools
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    folded: Option<PathBuf>,
+
+    /// Writes call stacks of wide code for pprof
+    #[arg(long, value_name = "FILE.pb.gz", conflicts_with = "scenario")]
+    pprof: Option<PathBuf>,
 }
 
 impl Outputs {
     fn all(&self) -> impl Iterator<Item = &Path> {
-        self.json.as_deref().into_iter()
+        [&self.json, &self.page, &self.folded, &self.pprof].into_iter().filter_map(Option::as_deref)
     }
 
     /// Refuses a file that cannot be written, before the work begins.
@@ -29,6 +41,16 @@ impl Outputs {
 
 /// Prints the profile, and writes the files.
 pub fn write(outputs: &Outputs, report: &Report) -> Result<()> {
+    let stacks = view::stacks(report);
+    if let Some(path) = &outputs.page {
+        files::write(path, ::report::profile_page(&view::view(report)).as_bytes())?;
+    }
+    if let Some(path) = &outputs.folded {
+        files::write(path, ::report::profile::folded(&stacks).as_bytes())?;
+    }
+    if let Some(path) = &outputs.pprof {
+        files::write(path, &::report::profile::pprof(&stacks, report.length_s))?;
+    }
     let took_stdout =
         outputs.json.as_ref().map(|path| files::write_json(path, report)).transpose()?;
     if took_stdout == Some(true) {

@@ -55,7 +55,7 @@ fn question(report: &Report) -> String {
     }
 }
 
-fn estimator(report: &Report) -> Vec<String> {
+pub fn estimator(report: &Report) -> Vec<String> {
     let by_table = if report.is_own_table {
         format!("by the table {} of this CPU; no clock was measured", report.cpu)
     } else {
@@ -104,7 +104,7 @@ fn estimator(report: &Report) -> Vec<String> {
     lines
 }
 
-fn has_clock(report: &Report) -> bool {
+pub fn has_clock(report: &Report) -> bool {
     use Estimator::{NoLevels, NoneShown, NotRecorded};
     !matches!(report.estimator, NoLevels | NoneShown | NotRecorded)
 }

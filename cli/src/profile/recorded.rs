@@ -68,6 +68,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         samples: None,
         paused_pct: None,
         knows_siblings: has_topology,
+        threads_per_core: reading.threads_per_core.or(header.threads_per_core).unwrap_or(1),
         longer_by_profiling_pct: None,
         is_own_table,
         victims: victims(&profile, &matrix, None),

@@ -79,6 +79,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         samples: (!args.no_pauses).then_some(profile.tally),
         is_own_table: true,
         knows_siblings: true,
+        threads_per_core: machine.threads_per_core,
         paused_pct: (!args.no_pauses).then_some(paused_pct),
         longer_by_profiling_pct: (!args.no_pauses).then(|| mean(&changes_pct)),
         victims: victims(&profile, &matrix, Some([&with, &without])),

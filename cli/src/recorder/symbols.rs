@@ -21,7 +21,7 @@ pub struct Symbols {
 
 impl Symbols {
     /// Names the functions of further stacks. Code that a runtime generated has names where the
-    /// runtime wrote /tmp/perf-PID.map.
+    /// runtime wrote a map for perf (perf-PID.map).
     pub fn add(&mut self, stacks: Vec<Stack>) {
         let mut maps: HashMap<u32, Maps> = HashMap::new();
         for stack in stacks {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::harness::{Folder, recording};
+use crate::harness::recording;
 
 /// Two loops that share a CPU.
 const LOOPS: &str = "taskset -c 0 timeout 1.5 sh -c 'while :; do :; done' & \

@@ -10,8 +10,11 @@ use parquet::file::properties::WriterProperties;
 
 use super::{Loss, Machine};
 
+/// A column of numbers: its name, whether it is of the clock, and its value.
+type Number = (&'static str, bool, fn(&Loss) -> f64);
+
 /// The columns of numbers. Of a machine whose clock is not known, those of the clock are null.
-const NUMBERS: [(&str, bool, fn(&Loss) -> f64); 8] = [
+const NUMBERS: [Number; 8] = [
     ("lost_s", true, |it| it.lost_s.value),
     ("lost_low_s", true, |it| it.lost_s.low),
     ("lost_high_s", true, |it| it.lost_s.high),

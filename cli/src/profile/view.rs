@@ -1,0 +1,112 @@
+//! A profile as its page and other tools take it.
+
+use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
+
+use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, print};
+
+/// What the page shows.
+pub fn view(report: &Report) -> View {
+    let mut facts = vec![
+        ("Work".to_owned(), report.work.clone()),
+        ("Length".to_owned(), format!("{:.1} s", report.length_s)),
+        ("CPUs".to_owned(), report.cpus.to_string()),
+        ("CPU table".to_owned(), report.cpu.clone()),
+    ];
+    facts.extend(report.scheduler.clone().map(|it| ("Simulated scheduler".to_owned(), it)));
+    if !report.focus.is_empty() {
+        facts.push(("Asked for".to_owned(), report.focus.join(", ")));
+    }
+    let mut estimator = print::estimator(report).into_iter();
+    let first = estimator.next().unwrap_or_default();
+    View {
+        title: report.work.clone(),
+        facts,
+        notes: estimator.chain(report.notes.iter().cloned()).collect(),
+        has_clock: print::has_clock(report),
+        estimator: first,
+        victims: report.victims.iter().map(victim).collect(),
+        losses: report.losses.iter().map(loss).collect(),
+        time_line: time_line(report),
+        stacks: stacks(report),
+    }
+}
+
+/// The stacks of wide code.
+pub fn stacks(report: &Report) -> Vec<Stack> {
+    let of = |it: &StackReport| Stack {
+        thread: it.thread.clone(),
+        group: it.culprit.clone(),
+        frames: it.functions.clone(),
+        lost_s: it.lost_s,
+        count: it.count,
+        kind: "wide code".to_owned(),
+    };
+    report.stacks.iter().map(of).collect()
+}
+
+fn interval(estimate: &EstimateReport) -> Interval {
+    Interval { value: estimate.value, low: estimate.low, high: estimate.high }
+}
+
+/// A table of frequencies has no error that is known.
+fn of_basis(basis: &str, estimate: &EstimateReport) -> Interval {
+    if basis == "table" { Interval::unbounded(estimate.value) } else { interval(estimate) }
+}
+
+fn victim(victim: &VictimReport) -> Victim {
+    Victim {
+        name: victim.name.clone(),
+        labels: Vec::new(),
+        cpu_time_s: victim.cpu_time_s,
+        waited_s: victim.waited_s,
+        lost_s: of_basis(victim.basis, &victim.lost_s),
+        overhead_pct: of_basis(victim.basis, &victim.overhead_pct),
+        basis: victim.basis,
+        demands: victim.demands.clone(),
+    }
+}
+
+fn loss(loss: &LossReport) -> Loss {
+    Loss {
+        victim: loss.victim.clone(),
+        culprit: loss.culprit.clone(),
+        lost_s: interval(&loss.lost_s),
+        by_hold_s: loss.by_hold_s,
+        by_sibling_s: loss.by_sibling_s,
+        by_transition_s: loss.by_transition_s,
+        waited_s: loss.waited_s,
+        by_shared_core_s: loss.by_shared_core_s,
+        by_row_s: 0.0,
+        stalled_s: None,
+    }
+}
+
+/// By core, where it is known which CPUs share one.
+fn time_line(report: &Report) -> TimeLine {
+    let Some(line) = &report.time_line else { return TimeLine::default() };
+    let threads = report.threads_per_core.max(1);
+    let cores = report.cpus.div_ceil(threads);
+    let lane = |cpu: u32| Lane {
+        cpu,
+        spans: line
+            .spans
+            .iter()
+            .filter(|span| span.cpu == cpu)
+            .map(|span| Span {
+                from_s: span.from_ns as f64 / 1e9,
+                to_s: span.to_ns as f64 / 1e9,
+                group: span.group as usize,
+            })
+            .collect(),
+    };
+    let core = |core: u32| Core {
+        name: format!("core {core}"),
+        cpus: (core * threads..((core + 1) * threads).min(report.cpus)).map(lane).collect(),
+        levels: Vec::new(),
+    };
+    TimeLine {
+        length_s: line.length_ns as f64 / 1e9,
+        cores: (0..cores).map(core).collect(),
+        groups: line.groups.clone(),
+    }
+}
