@@ -28,24 +28,28 @@ use crate::seconds::seconds;
 
 const EXAMPLES: &str = "\
 Examples:
+  sudo evenkeel profile -a --page profile.html
+      what the programs of this machine wait for, and what wide code costs them, for 10 s
+  sudo evenkeel profile --cgroup /system.slice/nginx.service --by control-group --duration 60
+      what a service lost to others, and others to it
+  sudo evenkeel profile --record p.ektrace -- ./encode.sh; evenkeel profile --replay p.ektrace
+      while a command runs; the recording can be analysed again, here or elsewhere
   evenkeel profile parsec-x265 --program ferret --background avx512
       what the profiler finds on a simulated machine, beside what is true there
   evenkeel profile nginx-crypto --no-pauses
       the same without pausing cores, from counters at switches alone
   evenkeel profile parsec-x265 --set counter-noise=20 --json -
       with counters that are off by up to 2 %
-  sudo evenkeel trace record -a --duration 10 && evenkeel profile --trace recording.ektrace
-      what recorded programs waited for, and what the CPU table says they lost to 512-bit code,
-      which their registers show
   evenkeel profile --trace recording.ektrace --cpu machine.toml --class 'x265*=avx512-heavy'
       the same where the class is known, and the CPU was measured by `evenkeel characterize`";
 
 /// How much is lost to the clock of other tasks, by which task, and to which?
 ///
-/// Of a recording: what tasks waited for, and what the CPU table says that wide instructions cost
-/// others. Of a scenario: what a profiler with counters finds on a simulated machine, beside the
-/// truth. That profiler looks at one CPU after another: it measures frequency and level, pauses the
-/// core until its level is back, and looks which level the task demands alone.
+/// Of this machine or a recording: what tasks waited for, and what the CPU table says that 512-bit
+/// instructions cost others, by the registers that tasks left their CPUs with. Of a scenario: what
+/// a profiler with counters finds on a simulated machine, beside the truth. That profiler looks at
+/// one CPU after another: it measures frequency and level, pauses the core until its level is back,
+/// and looks which level the task demands alone.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, next_help_heading = "Work")]
 #[command(args_conflicts_with_subcommands = true)]
