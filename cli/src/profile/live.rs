@@ -41,7 +41,7 @@ const DURATION: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(200);
 /// CPU time that a switch costs with its wake-up and registers, in the kernel and in the reader,
 /// and bytes of the file (docs/measurements/profiler.md).
-const COST_OF_SWITCH_US: f64 = 3.0;
+const COST_OF_SWITCH_US: f64 = 2.2;
 const BYTES_OF_SWITCH: f64 = 20.0;
 
 impl Live {
