@@ -2,10 +2,12 @@
 //!
 //! [`doctor`] judges what a machine offers, from facts that the command gathered. [`recorder`]
 //! records which task runs on which CPU and when, with register states, as a history of `trace`.
-//! [`topology`] says which CPUs share a core, a cache and a package.
+//! [`pauses`] stops the tasks of a core and measures its clock. [`topology`] says which CPUs share
+//! a core, a cache and a package.
 
 pub mod doctor;
 pub mod facts;
+pub mod pauses;
 pub mod recorder;
 pub mod sums;
 pub mod topology;
