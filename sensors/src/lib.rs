@@ -3,10 +3,12 @@
 //! [`doctor`] judges what a machine offers, from facts that the command gathered. [`recorder`]
 //! records which task runs on which CPU and when, with register states, as a history of `trace`.
 //! [`topology`] says which CPUs share a core, a cache and a package. [`pmu`] counts events of CPUs.
+//! [`pauses`] stops the tasks of a core and measures its clock.
 
 pub mod control_groups;
 pub mod doctor;
 pub mod facts;
+pub mod pauses;
 pub mod pmu;
 pub mod recorder;
 pub mod sums;

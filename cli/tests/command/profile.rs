@@ -97,7 +97,7 @@ fn mistakes_end_in_a_sentence() {
     folder.refused_flag(&rate, &["--rate", "from 0.1 to 1000"]);
     let both = ["profile", "light512", "--no-pauses", "--split-causes"];
     folder.refused_flag(&both, &["--no-pauses"]);
-    folder.refused(&["profile"], "name a scenario, or a recording with --trace");
+    folder.refused(&["profile"], "expected -a for this machine, a command after --, a scenario");
     folder.refused(
         &["profile", "light512", "--program", "x"],
         "--program, --background: no such run; programs: light, plain; backgrounds: avx512",
