@@ -132,6 +132,8 @@ impl Signals {
 impl Drop for Signals {
     /// What comes after the recording can be interrupted again.
     fn drop(&mut self) {
+        // The signal that ended the recording is pending, and would end the process.
+        while let Ok(Some(_)) = self.0.read_signal() {}
         // An error would leave the signals blocked, as they are now.
         let _ = ENDING.into_iter().collect::<SigSet>().thread_unblock();
     }
