@@ -41,6 +41,7 @@ pub fn progress(steps: u64, what: &str) -> ProgressBar {
 }
 
 /// A bar of the time that something lasts, as [`progress`]; it goes when it is dropped.
+#[cfg(feature = "record")]
 pub fn clock(length: std::time::Duration) -> ProgressBar {
     let bar =
         ProgressBar::with_draw_target(Some(length.as_secs().max(1)), ProgressDrawTarget::stderr());

@@ -37,6 +37,7 @@ enum ByName {
 
 impl Focus {
     /// Whether something is in focus.
+    #[cfg(feature = "record")]
     pub fn is_given(&self) -> bool {
         !self.pid.is_empty() || self.cgroup.is_some()
     }
@@ -52,6 +53,7 @@ impl Focus {
     }
 
     /// Refuses what does not exist on this machine.
+    #[cfg(feature = "record")]
     pub fn refuse_missing(&self) -> Result<()> {
         for pid in &self.pid {
             ensure!(Path::new(&format!("/proc/{pid}")).exists(), "--pid {pid}: no such process");
