@@ -31,7 +31,7 @@ pub const STACKS_MAX: usize = 1 << 14;
 pub const FRAMES_MAX: usize = 127;
 /// Longest path of a control group, in bytes (`PATH_MAX`, include/uapi/linux/limits.h).
 const PATH_MAX: usize = 4096;
-/// Longest name of a function, in bytes: the line of a whole stack stays below [`LINE_MAX`].
+/// Longest name of a function, in bytes: the line of a whole stack stays below 64 KiB.
 pub const FUNCTION_MAX: usize = 200;
 /// A history unpacks to at most so many times its size. Times differ from line to line, so that
 /// real ones stay below 40; a file that was made to fill the memory is above 1000.
