@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use cpu_model::{CpuModel, CpuTable, TurboMode};
+use cpu_model::{CpuModel, CpuTable, TurboMode, table_of};
 
 use crate::files;
 
@@ -20,4 +20,9 @@ pub fn table(name: &str) -> Result<CpuTable> {
 pub fn model(name: &str, turbo: bool) -> Result<CpuModel> {
     let mode = if turbo { TurboMode::On } else { TurboMode::Off };
     Ok(table(name)?.model(mode)?)
+}
+
+/// The CPU with that model name; `None`: no embedded table is of it, or the table lacks a value.
+pub fn own_model(model_name: &str) -> Option<CpuModel> {
+    model(table_of(model_name)?, true).ok()
 }

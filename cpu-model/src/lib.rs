@@ -21,5 +21,6 @@ pub use model::{CpuModel, DemandRule, LicenseDomain, LowPriorityCores, break_eve
 pub use table::{
     CPU_TABLE_SCHEMA, CpuTable, Demands, Event, Events, Levels, LicenseTimes, Machine, RiseRule,
     StageKind, StageRule, Transition, TurboMode, TurboOff, TurboRow, TurboRows, Widen, embedded,
+    model_name, table_of,
 };
 pub use turbo::{LEVELS_MAX, ROWS_MAX, Turbo};

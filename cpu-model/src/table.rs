@@ -1,6 +1,7 @@
 //! A CPU table: the values that sources give for one CPU, and the values that no source gives.
 
 mod embedded;
+mod machine;
 mod missing;
 mod node;
 mod read;
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::{Class, DemandRule, LicenseDomain};
 
 pub use embedded::embedded;
+pub use machine::{model_name, table_of};
 pub use to_model::TurboMode;
 pub use transitions::Transition;
 

@@ -213,7 +213,7 @@ fn cpuinfo() -> Option<String> {
 
 /// The model name of this machine's CPUs.
 fn this_cpu() -> Option<String> {
-    cpu::model_name(&cpuinfo()?).map(str::to_owned)
+    cpu_model::model_name(&cpuinfo()?).map(str::to_owned)
 }
 
 /// The microarchitecture of this machine's CPUs, where its events are known.
@@ -238,7 +238,7 @@ fn named(name: &str) -> Result<(CpuTable, bool)> {
         let text = fs::read_to_string(path).with_context(|| name.to_owned())?;
         return Ok((CpuTable::parse(&text, name)?, true));
     }
-    let is_this = this_cpu().and_then(|said| cpu::table_of(&said)) == Some(name);
+    let is_this = this_cpu().and_then(|said| cpu_model::table_of(&said)) == Some(name);
     Ok((CpuTable::by_name(name)?, is_this))
 }
 
@@ -247,7 +247,7 @@ fn of_this_machine() -> Result<(CpuTable, bool), String> {
     let Some(said) = this_cpu() else {
         return Err("this machine does not name its CPU".to_owned());
     };
-    let Some(name) = cpu::table_of(&said) else {
+    let Some(name) = cpu_model::table_of(&said) else {
         return Err(format!("no CPU table is known for this CPU ({said})"));
     };
     CpuTable::by_name(name).map(|table| (table, true)).map_err(|error| error.to_string())

@@ -1,8 +1,9 @@
 //! Which CPU table says what the recorded machine loses to wide instructions?
 
-use cpu_model::embedded;
+use cpu_model::table_of;
 
 use crate::compare::REPLAY_CPU;
+use crate::machine;
 
 /// The CPU that losses of clock are computed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,25 +12,19 @@ pub enum CpuOf {
     Machine(&'static str),
     /// A CPU that has no license levels, so that no table of levels holds for it.
     NoLevels,
-    /// The recorded CPU has no table here: losses are as if it were another one.
+    /// The recorded CPU has no complete table here: losses are as if it were another one.
     AsIf(&'static str),
 }
 
 impl CpuOf {
     /// By the name that the machine gives its CPU (`model name` of /proc/cpuinfo).
     pub fn machine(name: &str) -> Self {
-        let name = name.to_lowercase();
-        let words: Vec<&str> = name.split(|c: char| !c.is_alphanumeric()).collect();
         // Zen 4 and 5 have no fixed offsets for classes of instructions, by measurements of others.
-        if words.contains(&"amd") {
+        if name.split_whitespace().any(|word| word == "AMD") {
             return Self::NoLevels;
         }
-        let is_it = |table: &&str| {
-            let is_model = table.chars().any(|c| c.is_ascii_digit());
-            is_model && table.split('-').all(|word| words.contains(&word))
-        };
-        let known = embedded().iter().map(|&(table, _)| table).find(is_it);
-        known.map_or(Self::AsIf(REPLAY_CPU), Self::Machine)
+        let has_all = |_: &&str| machine::own_model(name).is_some();
+        table_of(name).filter(has_all).map_or(Self::AsIf(REPLAY_CPU), Self::Machine)
     }
 
     /// The name of the table.
@@ -54,5 +49,7 @@ mod tests {
         assert_eq!(of("Intel(R) Xeon(R) Gold 6131 CPU"), CpuOf::AsIf(REPLAY_CPU));
         assert_eq!(of("Intel(R) Xeon(R) Processor @ 2.60GHz"), CpuOf::AsIf(REPLAY_CPU));
         assert_eq!(of(""), CpuOf::AsIf(REPLAY_CPU));
+        // Its table lacks values.
+        assert_eq!(of("Intel(R) Core(TM) i9-7940X CPU @ 3.10GHz"), CpuOf::AsIf(REPLAY_CPU));
     }
 }

@@ -1,7 +1,7 @@
 //! Which CPU table is this machine's?
 
 use anyhow::Result;
-use cpu_model::{CpuModel, embedded};
+use cpu_model::{CpuModel, model_name};
 
 use crate::machine;
 
@@ -10,36 +10,8 @@ use crate::machine;
 pub fn find(asked: Option<&str>, cpuinfo: &str) -> Result<Option<CpuModel>> {
     match asked {
         Some(name) => machine::model(name, true).map(Some),
-        None => {
-            let table = model_name(cpuinfo).and_then(table_of);
-            Ok(table.and_then(|name| machine::model(name, true).ok()))
-        }
+        None => Ok(model_name(cpuinfo).and_then(machine::own_model)),
     }
-}
-
-/// The model name in the text of /proc/cpuinfo.
-fn model_name(cpuinfo: &str) -> Option<&str> {
-    let named = |line: &'_ str| line.starts_with("model name");
-    cpuinfo.lines().find(|line| named(line))?.split_once(':').map(|(_, name)| name.trim())
-}
-
-/// The embedded table of which all words stand in the model name, in order; of several such tables
-/// the one with most words.
-fn table_of(model_name: &str) -> Option<&'static str> {
-    let said = words(model_name);
-    let fits = |name: &&str| {
-        let mut rest = said.iter();
-        words(name).iter().all(|word| rest.any(|other| other == word))
-    };
-    let names = embedded().iter().map(|&(name, _)| name);
-    names.filter(fits).max_by_key(|name| words(name).len())
-}
-
-fn words(name: &str) -> Vec<String> {
-    let plain = name.to_lowercase().replace("(r)", " ").replace("(tm)", " ");
-    let plain = plain.replace('+', " plus ");
-    let words = plain.split(|letter: char| !letter.is_ascii_alphanumeric());
-    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 #[cfg(test)]
