@@ -46,7 +46,7 @@ Examples (as root, or with CAP_BPF and CAP_PERFMON):
       one JSON object for each second
   evenkeel top --no-screen --prometheus 127.0.0.1:9777
       metrics for Prometheus at http://127.0.0.1:9777/metrics (docs/prometheus.md)
-Whoever reaches ADDR:PORT reads the names of all programs that run here.";
+Every client that can connect to ADDR:PORT can read the names of all programs that run here.";
 
 /// Who waits for whom on this machine, and who lowers whose clock, as it happens.
 ///

@@ -1,4 +1,4 @@
-//! What could be done on the machine of a recording, and the commands that do it.
+//! Actions for the machine of a recording, and the commands that apply an action.
 
 use std::collections::BTreeSet;
 
@@ -97,7 +97,7 @@ impl Action {
         }
     }
 
-    /// What the action does.
+    /// The effect of the action.
     pub fn effect(&self, situation: &Situation) -> String {
         match self {
             Self::Nothing => "The kernel's own scheduler goes on.".to_owned(),
@@ -121,7 +121,8 @@ impl Action {
         }
     }
 
-    /// The commands that do it, for a shell. ARGUMENTS stands for the arguments of a program.
+    /// The commands that apply the action, for a shell. ARGUMENTS stands for the arguments of a
+    /// program.
     pub fn commands(&self, situation: &Situation, cpu: Option<&str>, by: Sensors) -> Vec<String> {
         let names = situation.culprits.iter();
         let names = names.map(|&it| &situation.workload.applications[it as usize].name);
@@ -208,7 +209,7 @@ fn unit(situation: &Situation, program: &str) -> Option<String> {
     (!is_shared).then_some(unit_name)
 }
 
-/// A list of CPUs as taskset and systemd read it.
+/// A list of CPUs in the form of taskset and systemd.
 fn list(cpus: &[u32]) -> String {
     match cpus {
         [] => String::new(),
@@ -218,7 +219,7 @@ fn list(cpus: &[u32]) -> String {
     }
 }
 
-/// A word as a shell reads it. Recorded names hold no control characters.
+/// A word in the quotes of a shell. Recorded names hold no control characters.
 fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| String::from("''"), |quoted| quoted.into_owned())
 }

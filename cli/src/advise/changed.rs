@@ -1,4 +1,4 @@
-//! A recorded workload as an action changes it.
+//! A recorded workload after an action.
 
 use cpu_model::{Class, CpuModel};
 use scenarios::{CpuSet, Machine, Step, Workload};

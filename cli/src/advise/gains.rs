@@ -15,7 +15,7 @@ use simulator::Outcome;
 pub struct Done {
     /// Without the action.
     pub before: f64,
-    /// With it.
+    /// With the action.
     pub after: f64,
 }
 
@@ -63,13 +63,13 @@ pub fn break_even(done: &[Done], application: usize, speedup: f64) -> Option<f64
     (missing > 0.0 && implied < SPEEDUP_MAX).then_some(implied)
 }
 
-/// What an action is worth.
+/// The verdict on an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The whole machine, the victims or the wide programs gain, and none of them loses.
     Gains,
-    /// Some of them gain, and others lose.
+    /// Some of the three gain, and some lose.
     Trades,
     /// The intervals lie near zero.
     NoDifference,

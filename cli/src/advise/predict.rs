@@ -1,4 +1,4 @@
-//! Every action, simulated beside the same run without it.
+//! Simulates every action beside the same run without the action.
 
 use anyhow::{Context, Result};
 use indicatif::ProgressBar;
@@ -19,7 +19,7 @@ pub const BASELINE: &str = "eevdf";
 /// Runs that look for a break-even speed-up; each is nearer to it.
 const BREAK_EVEN_RUNS: u32 = 3;
 
-/// What the simulator predicts for an action.
+/// The simulated effect of an action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Prediction {
     /// Nothing changes.
@@ -65,7 +65,7 @@ fn runs_of(action: &Action) -> u32 {
     }
 }
 
-/// What one seed says of an action.
+/// The effect of an action with one seed.
 #[derive(Default)]
 struct OfSeed {
     done: Vec<Done>,

@@ -35,7 +35,7 @@ pub struct Report {
     pub seeds: u32,
     /// A change counts if its interval is beyond this.
     threshold_pct: f64,
-    /// Why there is nothing to gain, where that needs no simulation.
+    /// The reason why no action can gain, where no simulation is needed.
     pub nothing_to_gain: Option<String>,
     /// Programs whose code lowers the clock.
     pub wide_programs: Vec<String>,
@@ -51,9 +51,9 @@ pub struct Advised {
     pub action: Action,
     pub name: String,
     pub effect: String,
-    /// Commands that do it, for a shell.
+    /// Commands that apply the action, for a shell.
     pub commands: Vec<String>,
-    /// `None`: it cannot be judged without the program's own speed-up.
+    /// `None`: the action cannot be judged without the program's own speed-up.
     pub verdict: Option<Verdict>,
     /// Predicted changes; `None`: not simulated.
     pub changes: Option<Changes>,
@@ -64,7 +64,7 @@ pub struct Advised {
 #[derive(Serialize)]
 pub struct Changes {
     pub all_pct: Estimate,
-    /// Programs whose own code does not lower the clock; `None`: there are none.
+    /// Programs whose own code does not lower the clock; `None`: no such program ran.
     pub victims_pct: Option<Estimate>,
     pub wide_pct: Option<Estimate>,
     /// Those that do most work first.
@@ -77,7 +77,7 @@ pub struct ProgramChange {
     pub change_pct: Estimate,
 }
 
-/// The speed-up by 512-bit code above which it pays for the whole machine.
+/// The speed-up by 512-bit code above which that code pays for the whole machine.
 #[derive(Serialize)]
 pub struct BreakEven {
     /// `None`: in some seed no speed-up is enough.

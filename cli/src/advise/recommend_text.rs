@@ -115,7 +115,7 @@ fn answer(report: &Report) -> String {
     }
 }
 
-/// Who gains and who loses, or what is missing.
+/// The programs that gain and lose, or the missing value.
 fn sentences(advised: &Advised) -> Vec<String> {
     if let (Action::Narrow { program, .. }, Some(break_even)) =
         (&advised.action, &advised.break_even)

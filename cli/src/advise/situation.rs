@@ -17,8 +17,8 @@ use crate::profile::CpuOf;
 const ZMM_HI256: u64 = 1 << 6;
 /// As in the profile of a recording: one time can be the start-up code of a library.
 const MARKS_MIN: u64 = 2;
-/// Runs last for one part in so many of the recording, so that programs do not run out of recorded
-/// work even where the simulated CPU or an action makes them faster; our choice.
+/// The recording is this many times as long as a simulated run, so that programs do not run out of
+/// recorded work even where the simulated CPU or an action makes them faster; our choice.
 const WINDOW_ONE_IN: u64 = 2;
 const FULL_RATE_PERMILLE: u32 = 1000;
 
@@ -43,9 +43,9 @@ pub struct Situation {
     pub notes: Vec<String>,
 }
 
-/// What a recording says.
+/// The result of reading a recording.
 pub enum Found {
-    /// There is nothing to gain, and why.
+    /// No action can gain, for this reason.
     Nothing { cpu: Option<String>, why: String },
     /// Some programs lower the clock.
     Loss(Box<Situation>),

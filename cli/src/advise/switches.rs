@@ -1,9 +1,9 @@
 //! Which switch keeps a program from 512-bit code?
 
-/// A switch that a library or a program reads when it starts.
+/// A switch that a library or a program reads at its start.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// The code that it concerns.
+    /// The code that the switch concerns.
     pub covers: &'static str,
     /// Assignment of an environment variable; empty: none.
     environment: &'static str,

@@ -13,7 +13,7 @@ use crate::recorder::{Plan, Workload, record};
 use crate::seconds::seconds;
 use crate::{doctor, files};
 
-/// What to record.
+/// Tasks and time to record.
 #[derive(clap::Args)]
 #[command(next_help_heading = "This machine")]
 pub struct Live {
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
     Ok((report, ended.code))
 }
 
-/// What recording will cost at the present rate of switches.
+/// The cost of recording at the present rate of switches.
 fn expected_cost(cpus: usize, duration: Option<Duration>) -> String {
     let begin = Instant::now();
     let before = switches();

@@ -40,7 +40,7 @@ pub struct Args {
 /// The version of reports that are read.
 const SCHEMA: u32 = 1;
 
-/// What is read of a report.
+/// The fields of a report that a merge reads.
 #[derive(Deserialize, Clone, Debug)]
 struct Machine {
     /// Name of the file without its ending.

@@ -117,7 +117,7 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
     stacks
 }
 
-/// What a reader should know of the recording.
+/// Gaps of the recording that a reader should know.
 fn notes(header: &Header) -> Vec<String> {
     let number = |name: &str| header.facts.get(name).and_then(|fact| fact.parse::<u64>().ok());
     let mut notes = Vec::new();

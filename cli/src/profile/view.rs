@@ -1,10 +1,10 @@
-//! A profile as its page and other tools take it.
+//! Converts a profile for the page and for other tools.
 
 use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
 
 use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, print};
 
-/// What the page shows.
+/// The content of the page.
 pub fn view(report: &Report) -> View {
     let mut facts = vec![
         ("Work".to_owned(), report.work.clone()),
@@ -81,7 +81,7 @@ fn loss(loss: &LossReport) -> Loss {
     }
 }
 
-/// By core, where it is known which CPUs share one.
+/// By core, where the CPUs of cores are known.
 fn time_line(report: &Report) -> TimeLine {
     let Some(line) = &report.time_line else { return TimeLine::default() };
     let threads = report.threads_per_core.max(1);

@@ -41,7 +41,7 @@ pub struct Ended {
     pub switches: u64,
     /// Why the recording ended, where that was not its plain end.
     pub end: Vec<String>,
-    /// What the recording lacks.
+    /// Gaps of the recording.
     pub gaps: Vec<String>,
     /// The exit code of the command; 0 if the recording ended first.
     pub code: i32,
@@ -139,7 +139,7 @@ impl Drop for Signals {
     }
 }
 
-/// What must be looked up while the recorded tasks are alive.
+/// Names that must be looked up while the recorded tasks are alive.
 struct Known {
     groups: Names,
     symbols: Symbols,
@@ -288,7 +288,7 @@ fn end_notes(why: Why, end: Option<End>) -> Vec<String> {
     notes
 }
 
-/// What a recording lacks.
+/// Gaps of a recording.
 fn gap_notes(met: &Met, missing: &[&str], lost: u64) -> Vec<String> {
     let mut notes = Vec::new();
     let mut note = |line: String| notes.push(line);

@@ -4,10 +4,10 @@ use ratatui::crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModif
 
 use super::view::Sort;
 
-/// What the user chose.
+/// The choices of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
-    /// What rows are sorted by.
+    /// The column that sorts rows.
     pub sort: Sort,
     /// Whether the screen stays as it is.
     pub is_paused: bool,
@@ -17,7 +17,7 @@ pub struct Choice {
     pub scrolled: usize,
 }
 
-/// What the command does about a key.
+/// The reaction of the command to a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Act {
     /// Nothing.

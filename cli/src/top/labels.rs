@@ -1,4 +1,4 @@
-//! Which labels have a counter of their own, where only so many may?
+//! Which labels have a counter of their own, if the number of counters is bounded?
 //!
 //! A counter that Prometheus reads must not fall. So a label keeps its place while it is used, and
 //! what has no place is counted under a label for all others. A label that lost its place and gets

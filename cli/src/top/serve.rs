@@ -1,7 +1,7 @@
 //! Serves a text over HTTP, from one thread that no client can hold up.
 //!
-//! No call blocks but the wait for the next client. A client has so many seconds for its request
-//! and its answer, and only so many are connected: where another one comes, the oldest goes.
+//! No call blocks but the wait for the next client. A client has a limited time for the request and
+//! the answer. The number of clients is limited too: a further client replaces the oldest.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};

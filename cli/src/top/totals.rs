@@ -1,4 +1,4 @@
-//! The totals since the start by label, at most so many, which never fall.
+//! The totals since the start, by a bounded number of labels. A total never falls.
 //!
 //! Processes of one name are one label, so labels do not grow with the number of processes. What
 //! has no label of its own is counted under [`OTHER`]; so the sum of all labels grows by exactly as

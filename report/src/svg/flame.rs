@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use crate::drawing::{Anchor, Svg, fit, text_width};
 
 const ROW: f64 = 18.0;
-/// A box below so many pixels is not drawn.
+/// The least width of a box that is drawn, in pixels.
 const WIDTH_MIN: f64 = 0.8;
 
 /// What is drawn.

@@ -14,7 +14,7 @@ const ROW: f64 = 18.0;
 /// Height of the strip of levels, and of a core's name.
 const STRIP: f64 = 14.0;
 const NAME: f64 = 16.0;
-/// A stretch below so many pixels is too small to be pointed at.
+/// The least width of a stretch that a pointer can hit, in pixels.
 const POINTED_MIN: f64 = 2.0;
 
 /// What is drawn.

@@ -10,7 +10,7 @@ use parquet::file::properties::WriterProperties;
 
 use super::{Loss, Machine};
 
-/// A column of numbers: its name, whether it is of the clock, and its value.
+/// A column of numbers: its name, whether the clock has to be known, and the value.
 type Number = (&'static str, bool, fn(&Loss) -> f64);
 
 /// The columns of numbers. Of a machine whose clock is not known, those of the clock are null.

@@ -13,7 +13,7 @@ const TIME_MAX_S: f64 = 1e12;
 /// What stands for a culprit that is not known.
 pub(super) const UNKNOWN: &str = "(unknown)";
 
-/// A text of at most so many characters, without any that a reader cannot see.
+/// The text without invisible characters, cut to a number of characters.
 pub(super) fn cut(text: &str, most: usize) -> String {
     // What is cut off need not be cleaned.
     let text = clean(&text.chars().take(most + 1).collect::<String>());
