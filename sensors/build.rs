@@ -12,7 +12,7 @@ const PROGRAMS: [(&str, &str, &str); 2] = [
 /// Headers that they include, or folders of headers.
 const HEADERS: [&str; 7] = [
     "src/recorder/messages.bpf.h",
-    "src/sums/kernel.bpf.h",
+    "src/kernel.bpf.h",
     "src/sums/interface.bpf.h",
     "src/sums/tables.bpf.h",
     "src/sums/core.bpf.h",

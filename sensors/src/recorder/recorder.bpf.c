@@ -2,110 +2,17 @@
 /*
  * Which events of the scheduler happened, as fixed records in one ring buffer.
  *
- * Reads the few fields of the kernel that are declared below, relocated by BTF to where the
+ * Reads the few fields of the kernel that kernel.bpf.h declares, relocated by BTF to where the
  * running kernel has them. Each program reserves one record, fills the record and ends: no loops,
  * no strings, no addresses. A record wakes no task; the reader polls.
  *
  * Needs Linux 5.11 (bpf_get_current_task_btf); marks of functions need 5.15 (cookies of probes).
  */
-typedef unsigned char __u8;
-typedef signed char __s8;
-typedef unsigned short __u16;
-typedef short __s16;
-typedef unsigned int __u32;
-typedef int __s32;
-typedef unsigned long long __u64;
-typedef long long __s64;
-typedef __u16 __be16;
-typedef __u32 __be32;
-typedef __u32 __wsum;
-
-/* Parts of the kernel's interface that bpf_helpers.h needs (include/uapi/linux/bpf.h, 6.18). */
-enum { BPF_MAP_TYPE_PERCPU_ARRAY = 6, BPF_MAP_TYPE_RINGBUF = 27 };
-enum { BPF_RB_NO_WAKEUP = 1 };
-
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_core_read.h>
-
-#define RELOCATED __attribute__((preserve_access_index))
-
-struct rq;
-
-struct cfs_rq {
-	struct rq *rq;
-} RELOCATED;
-
-struct sched_entity {
-	struct cfs_rq *cfs_rq;
-	__u64 sum_exec_runtime;
-} RELOCATED;
-
-struct thread_info {
-	__u32 cpu;
-} RELOCATED;
-
-struct kernfs_node {
-	__u64 id;
-} RELOCATED;
-
-struct cgroup {
-	struct kernfs_node *kn;
-} RELOCATED;
-
-struct css_set {
-	struct cgroup *dfl_cgrp;
-} RELOCATED;
-
-struct task_struct {
-	struct thread_info thread_info;
-	struct css_set *cgroups;
-	unsigned int __state;
-	unsigned int flags;
-	int normal_prio;
-	struct sched_entity se;
-	int pid;
-	int tgid;
-	char comm[16];
-} RELOCATED;
-
-/* Names that fields had: `state` until 5.13, `cpu` until 5.15. */
-struct task_struct___old {
-	long state;
-	unsigned int cpu;
-} RELOCATED;
+#include "../kernel.bpf.h"
 
 /* With PREEMPT_RT a task counts its softirqs itself. */
 struct task_struct___rt {
 	int softirq_disable_cnt;
-} RELOCATED;
-
-struct xstate_header {
-	__u64 xfeatures;
-} RELOCATED;
-
-struct xregs_state {
-	struct xstate_header header;
-} RELOCATED;
-
-union fpregs_state {
-	struct xregs_state xsave;
-} RELOCATED;
-
-struct fpstate {
-	union fpregs_state regs;
-} RELOCATED;
-
-struct fpu {
-	struct fpstate *fpstate;
-} RELOCATED;
-
-/* Until 5.15. */
-struct fpu___old {
-	union fpregs_state state;
-} RELOCATED;
-
-struct bpf_iter__task {
-	struct task_struct *task;
 } RELOCATED;
 
 /* include/linux/preempt.h, the same from 5.11 to 6.18 */
@@ -117,7 +24,6 @@ struct bpf_iter__task {
 
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
-#define TASK_DEAD 0x00000080
 
 /* Kinds of records, and flags; src/recorder/record.rs has the same. */
 enum kind {
@@ -261,13 +167,6 @@ static __always_inline struct task_record *describe(struct task_struct *task, __
 	record->unused = 0;
 	record->control_group = task->cgroups->dfl_cgrp->kn->id;
 	return record;
-}
-
-static __always_inline __u32 cpu_of(struct task_struct *task)
-{
-	struct task_struct___old *old = (void *)task;
-
-	return bpf_core_field_exists(old->cpu) ? old->cpu : task->thread_info.cpu;
 }
 
 /* The preempt count of this CPU; 0 where unknown. */
@@ -536,15 +435,9 @@ static __always_inline void say_stack(void *ctx)
 SEC("tp_btf/x86_fpu_regs_deactivated")
 int on_registers(__u64 *ctx)
 {
-	struct fpu *fpu = (void *)ctx[0];
-	struct fpu___old *old = (void *)fpu;
+	u64 features = saved_features((void *)ctx[0]);
 	struct short_record *record;
-	__u64 features;
 
-	if (bpf_core_field_exists(fpu->fpstate))
-		features = fpu->fpstate->regs.xsave.header.xfeatures;
-	else
-		features = old->state.xsave.header.xfeatures;
 	/* Before the registers, whose record ends the switch for the reader. */
 	if (kernel.stacks && (features & XFEATURES_WIDE))
 		say_stack(ctx);

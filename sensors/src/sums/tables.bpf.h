@@ -7,7 +7,7 @@
 #ifndef EVENKEEL_SUMS_TABLES_H
 #define EVENKEEL_SUMS_TABLES_H
 
-#include "kernel.bpf.h"
+#include "../kernel.bpf.h"
 #include "interface.bpf.h"
 
 /* Stays of a CPU that a wait is compared with; a power of two, our choice. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * Which parts of the kernel do the sums use?
+ * Which parts of the kernel do the programs of this room use?
  *
  * Only the fields below, found in the running kernel by BTF (Linux 5.11 to 6.18).
  */
-#ifndef EVENKEEL_SUMS_KERNEL_H
-#define EVENKEEL_SUMS_KERNEL_H
+#ifndef EVENKEEL_SENSORS_KERNEL_H
+#define EVENKEEL_SENSORS_KERNEL_H
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -27,8 +27,14 @@ typedef u32 __be32;
 typedef u32 __wsum;
 
 /* include/uapi/linux/bpf.h, 6.18. */
-enum { BPF_MAP_TYPE_HASH = 1, BPF_MAP_TYPE_ARRAY = 2, BPF_MAP_TYPE_PERCPU_ARRAY = 6 };
+enum {
+	BPF_MAP_TYPE_HASH = 1,
+	BPF_MAP_TYPE_ARRAY = 2,
+	BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+	BPF_MAP_TYPE_RINGBUF = 27,
+};
 enum { BPF_ANY, BPF_NOEXIST };
+enum { BPF_RB_NO_WAKEUP = 1 };
 struct bpf_spin_lock {
 	u32 val;
 };
@@ -69,10 +75,24 @@ struct thread_info {
 	u32 cpu;
 } RELOCATED;
 
+struct rq;
+
+struct cfs_rq {
+	struct rq *rq;
+} RELOCATED;
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+	u64 sum_exec_runtime;
+} RELOCATED;
+
 struct task_struct {
 	struct thread_info thread_info;
 	unsigned int __state;
+	unsigned int flags;
 	int on_cpu;
+	int normal_prio;
+	struct sched_entity se;
 	int pid;
 	int tgid;
 	struct task_struct *group_leader;
