@@ -8,6 +8,8 @@ mod cpu;
 mod cpu_text;
 mod doctor;
 mod dvfs;
+#[cfg(feature = "record")]
+mod ending_signals;
 mod evaluate;
 mod exec;
 mod files;

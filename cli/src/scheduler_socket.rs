@@ -5,6 +5,10 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
 
+/// The socket of statistics of sched_ext's schedulers; `scheduler/src/stats/socket.rs` has the
+/// same.
+pub const STATS: &str = concat!("/var/run/scx/", "root", "/stats");
+
 /// How long the scheduler may take to answer.
 const PATIENCE: Duration = Duration::from_secs(5);
 

@@ -21,7 +21,7 @@ const HALF_WIDTH_POINTS: f64 = 0.4;
 pub fn run(args: &Args) -> Result<Report> {
     args.refuse_simulation()?;
     let progress = Progress::open(args.progress.as_deref())?;
-    let mut switch = Switch::connect(Path::new(super::switch::STATS))?;
+    let mut switch = Switch::connect(Path::new(crate::scheduler_socket::STATS))?;
     let window_ms = args.window.unwrap_or(WINDOW_LIVE_MS);
     let pairs = args.pairs.unwrap_or(PAIRS);
     let plan = args.plan(window_ms, pairs as usize, HALF_WIDTH_POINTS);

@@ -9,10 +9,6 @@ use serde_json::{Value, json};
 
 use crate::scheduler_socket::Socket;
 
-/// The socket of statistics of sched_ext's schedulers; `scheduler/src/stats/socket.rs` has the
-/// same.
-pub const STATS: &str = concat!("/var/run/scx/", "root", "/stats");
-
 /// A connection to the scheduler.
 pub struct Switch {
     socket: Socket,

@@ -11,8 +11,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::time::{ClockId, clock_gettime};
 use sensors::facts::Facts;
 use sensors::recorder::{Follower, Met, RecordError, Recorder, Wanted};
@@ -22,6 +20,7 @@ use super::room::{KEPT, Room, keep_beside};
 use super::symbols::Symbols;
 use super::workload::{End, Workload};
 use crate::control_groups::Names;
+use crate::ending_signals::EndingSignals;
 use crate::{files, terminal};
 
 /// Between two looks into the buffer, which holds a quarter of a million records; our choice.
@@ -59,7 +58,7 @@ enum Why {
 
 /// Records, and writes the file.
 pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
-    let signals = Signals::block()?;
+    let signals = EndingSignals::block()?;
     let mut recorder = Recorder::start(&plan.facts.online, &plan.wanted)
         .map_err(|error| advise(error, plan.facts))?;
     let slept_ns = suspended_ns();
@@ -114,31 +113,6 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
     })
 }
 
-/// Signals that end a recording; SIGPIPE never does.
-const ENDING: [Signal; 3] = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP];
-
-/// The blocked signals that end a recording.
-struct Signals(SignalFd);
-
-impl Signals {
-    fn block() -> Result<Self> {
-        let set: SigSet = ENDING.into_iter().collect();
-        set.thread_block().context("blocking signals")?;
-        let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-        Ok(Self(SignalFd::with_flags(&set, flags).context("waiting for signals")?))
-    }
-}
-
-impl Drop for Signals {
-    /// What comes after the recording can be interrupted again.
-    fn drop(&mut self) {
-        // The signal that ended the recording is pending, and would end the process.
-        while let Ok(Some(_)) = self.0.read_signal() {}
-        // An error would leave the signals blocked, as they are now.
-        let _ = ENDING.into_iter().collect::<SigSet>().thread_unblock();
-    }
-}
-
 /// Names that must be looked up while the recorded tasks are alive.
 struct Known {
     groups: Names,
@@ -171,7 +145,7 @@ fn follow<S: Sink>(
     recorder: &mut Recorder,
     follower: &mut Follower<'_, S>,
     known: &mut Known,
-    signals: &Signals,
+    signals: &EndingSignals,
     command: Option<&Workload>,
     disk_full: &Rc<Cell<bool>>,
 ) -> Result<Why> {
@@ -192,7 +166,7 @@ fn follow<S: Sink>(
         if left == Some(Duration::ZERO) {
             return Ok(Why::Duration);
         }
-        let mut files = vec![PollFd::new(signals.0.as_fd(), PollFlags::POLLIN)];
+        let mut files = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
         let ended = command.map(|command| PollFd::new(command.ended_fd(), PollFlags::POLLIN));
         files.extend(ended);
         let look = LOOK.min(left.unwrap_or(LOOK)).max(Duration::from_millis(1));

@@ -10,8 +10,6 @@ use anyhow::{Context, Result};
 use cpu_model::CpuModel;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal};
-use nix::sys::signalfd::{SfdFlags, SignalFd};
 use ratatui::DefaultTerminal;
 use ratatui::crossterm::event;
 use sensors::sums::By;
@@ -23,6 +21,7 @@ use super::screen::{self, Setting};
 use super::totals::Totals;
 use super::view::{Machine, View, view};
 use super::{Args, GroupBy, cpu_table, machine, serve, text};
+use crate::ending_signals::EndingSignals;
 use crate::{files, terminal};
 
 /// What is to be done with each interval.
@@ -56,7 +55,8 @@ struct Live<'a> {
 
 /// Runs until the user ends it, or for one interval with `--once`.
 pub fn run(args: &Args) -> Result<()> {
-    let signals = block_signals()?;
+    // Before any thread starts.
+    let signals = EndingSignals::block()?;
     let cpu = cpu_table::find(args.cpu.as_deref(), &machine::cpuinfo()).context("--cpu")?;
     let outputs = outputs(args, cpu.as_ref())?;
     let collection = Collection::start(args.by.into(), cpu.as_ref())?;
@@ -80,14 +80,6 @@ pub fn run(args: &Args) -> Result<()> {
     let result = live.follow(Some(&mut terminal), &signals);
     ratatui::restore();
     result
-}
-
-/// Signals that end the command; they are blocked before any thread starts.
-fn block_signals() -> Result<SignalFd> {
-    let set: SigSet = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect();
-    set.thread_block().context("blocking signals")?;
-    let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
-    SignalFd::with_flags(&set, flags).context("waiting for signals")
 }
 
 /// Whether a person can look and press keys.
@@ -134,7 +126,7 @@ impl Live<'_> {
     fn follow(
         mut self,
         mut screen: Option<&mut DefaultTerminal>,
-        signals: &SignalFd,
+        signals: &EndingSignals,
     ) -> Result<()> {
         let mut shown = None;
         let mut next = Instant::now();
@@ -227,7 +219,7 @@ impl Live<'_> {
         until: Instant,
         mut screen: Option<&mut DefaultTerminal>,
         mut shown: Option<&mut View>,
-        signals: &SignalFd,
+        signals: &EndingSignals,
     ) -> Result<Waited> {
         let stdin = stdin();
         loop {

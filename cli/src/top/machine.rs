@@ -10,11 +10,9 @@ use sensors::topology::FOLDER as CPUS;
 use serde_json::{Value, json};
 
 use super::view::GivenBack;
-use crate::scheduler_socket::Socket;
+use crate::scheduler_socket::{STATS, Socket};
 
 const SCHED_EXT: &str = "/sys/kernel/sched_ext";
-/// The socket of statistics; `scheduler/src/stats/socket.rs` has the same.
-const STATS: &str = concat!("/var/run/scx/", "root", "/stats");
 /// The name of our scheduler's operations (`scheduler/src/bpf/evenkeel.bpf.c`).
 const OURS: &str = "evenkeel";
 /// After a scheduler that does not answer.
