@@ -20,6 +20,7 @@ mod missed;
 mod mistake;
 mod mixes;
 mod parallel;
+mod parquet_bytes;
 mod profile;
 #[cfg(feature = "record")]
 mod recorder;

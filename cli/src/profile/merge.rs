@@ -6,7 +6,7 @@ mod sum;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::{files, terminal};
@@ -98,8 +98,7 @@ pub fn run(args: &Args) -> Result<()> {
     }
     machines.sort_by(|a, b| a.name.cmp(&b.name));
     if let Some(pair) = machines.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        ensure!(
-            pair[0].name != pair[1].name,
+        bail!(
             "two files are called {}: a machine would count twice; give each file another name",
             pair[0].name
         );

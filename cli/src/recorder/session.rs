@@ -125,8 +125,7 @@ impl Known {
     const LOOK: Duration = Duration::from_secs(1);
 
     fn new() -> Self {
-        let mut groups = Names::of_this_machine();
-        groups.refresh();
+        let groups = Names::of_this_machine();
         Self { groups, symbols: Symbols::default(), looked: Instant::now() }
     }
 

@@ -7,13 +7,11 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int64Type};
 use arrow_array::{Array, ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema};
-use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterProperties;
 
 use super::point::FIGURES;
+use crate::parquet_bytes;
 
 /// Where a part says which grid and which shard it is of.
 const ORIGIN: &str = "evenkeel.sweep";
@@ -84,18 +82,8 @@ impl Table {
     /// # Errors
     /// Those of the writer; none is known for a table in memory.
     pub fn parquet(&self, origin: &str) -> Result<Vec<u8>> {
-        let schema = Arc::new(self.schema());
-        let batch = RecordBatch::try_new(Arc::clone(&schema), self.columns())?;
-        let properties = WriterProperties::builder()
-            .set_compression(Compression::ZSTD(ZstdLevel::default()))
-            .set_created_by("evenkeel".to_owned())
-            .set_key_value_metadata(Some(vec![KeyValue::new(ORIGIN.into(), origin.to_owned())]))
-            .build();
-        let mut bytes = Vec::new();
-        let mut writer = ArrowWriter::try_new(&mut bytes, schema, Some(properties))?;
-        writer.write(&batch)?;
-        writer.close()?;
-        Ok(bytes)
+        let batch = RecordBatch::try_new(Arc::new(self.schema()), self.columns())?;
+        parquet_bytes::of_table(&batch, vec![KeyValue::new(ORIGIN.into(), origin.to_owned())])
     }
 
     /// Reads such a file, and where it comes from.

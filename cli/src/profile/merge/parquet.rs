@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
-use parquet::arrow::ArrowWriter;
-use parquet::basic::{Compression, ZstdLevel};
-use parquet::file::properties::WriterProperties;
 
 use super::{Loss, Machine};
+use crate::parquet_bytes;
 
 /// A column of numbers: its name, whether the clock has to be known, and the value.
 type Number = (&'static str, bool, fn(&Loss) -> f64);
@@ -55,15 +53,7 @@ pub fn table(machines: &[Machine]) -> Result<Vec<u8>> {
         columns.push((name, Arc::new(values.collect::<Float64Array>()), is_clock));
     }
     let batch = RecordBatch::try_from_iter_with_nullable(columns)?;
-    let properties = WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_created_by("evenkeel".to_owned())
-        .build();
-    let mut bytes = Vec::new();
-    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), Some(properties))?;
-    writer.write(&batch)?;
-    writer.close()?;
-    Ok(bytes)
+    parquet_bytes::of_table(&batch, Vec::new())
 }
 
 /// CPU time of the victim on its machine.
