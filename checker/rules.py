@@ -167,5 +167,6 @@ RULES = {
     "renewal": renewal,
     "decision": decision,
     "registers": of_recordings,
+    "stack": of_recordings,
     "runtime": of_recordings,
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import check
 import cpu_table
-from history import BadInput
+from history import SCHEMA, BadInput
 from tests.build import TABLES, US, header, in_time, table, text
 from tests.test_planted import END, history, outcome
 
@@ -82,13 +82,26 @@ class Files(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("zstd", err)
 
+    def test_a_simulated_history_with_a_call_stack_is_judged_and_refused(self):
+        first, _, rest = text(header(END, 2), history()).partition("\n")
+        *records, end = rest.splitlines(keepends=True)
+        taken = {"t": 0, "e": "stack", "task": 1, "stack": 0}
+        stack = json.dumps({"stack": ["main", "work"]}) + "\n"
+        end = json.loads(end)
+        end["records"] += 1
+        lines = [first + "\n", stack, json.dumps(taken) + "\n", *records, json.dumps(end) + "\n"]
+        code, out, _ = self.run_check(self.write("stacks.ektrace", "".join(lines)))
+        self.assertEqual(code, 1)
+        self.assertIn("stack does not belong in a simulated history", out)
+
     def test_files_that_are_no_history_exit_2_with_their_line(self):
         whole = text(header(END, 2), history())
         lines = whole.splitlines(keepends=True)
+        newer = SCHEMA + 1
         broken = {
             "cut off": "".join(lines[:-1]),
             ":4: not JSON": whole.replace(lines[3], lines[3][:-9] + "\n"),
-            "schema 5": whole.replace('"schema": 1', '"schema": 5', 1),
+            f"schema {newer}": whole.replace('"schema": 1', f'"schema": {newer}', 1),
             "schema None": "",
             ":3: unknown event": whole.replace('"switch"', '"leap"', 1),
             ":3: cpu: -1": whole.replace('"cpu": 0, "prev"', '"cpu": -1, "prev"', 1),
