@@ -17,6 +17,10 @@ FIELDS = {
     "frequency": {"core": int, "khz": int},
     "registers": {"task": int, "xfeatures": int},
     "stack": {"task": int, "stack": int},
+    "pause": {
+        "cpu": int, "by": int, "first_khz": int, "last_khz": int, "alone_khz": int,
+        "paused_ns": int,
+    },
     "runtime": {"task": int, "ns": int},
     "decision": {
         "cpu": int, "victim": int, "culprit": int,

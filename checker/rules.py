@@ -168,5 +168,6 @@ RULES = {
     "decision": decision,
     "registers": of_recordings,
     "stack": of_recordings,
+    "pause": of_recordings,
     "runtime": of_recordings,
 }

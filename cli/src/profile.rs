@@ -1,5 +1,6 @@
 //! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
 
+mod clock;
 mod focus;
 #[cfg(feature = "record")]
 mod live;
@@ -34,6 +35,8 @@ Examples:
       what a service lost to others, and others to it
   sudo evenkeel profile --record p.ektrace -- ./encode.sh; evenkeel profile --replay p.ektrace
       while a command runs; the recording can be analysed again, here or elsewhere
+  sudo evenkeel profile -a --pauses --duration 60
+      whether programs run at a lower clock than their code demands, measured in pauses of cores
   evenkeel profile parsec-x265 --program ferret --background avx512
       what the profiler finds on a simulated machine, beside what is true there
   evenkeel profile nginx-crypto --no-pauses
@@ -83,7 +86,7 @@ pub struct Args {
     #[arg(long, value_name = "NAME")]
     background: Option<String>,
 
-    /// Samples a second of the whole machine, on average [default: 50]
+    /// Samples a second of the whole machine, on average [default: 50; with --pauses 25]
     #[arg(long, value_name = "N", help_heading = "Profiler", value_parser = rate)]
     rate: Option<f64>,
 
@@ -135,6 +138,10 @@ enum Verb {
 
 /// Samples a second, as D 4.2.1.
 const RATE: f64 = 50.0;
+/// Pauses a second of this machine: at 50 a barrier program of two CPUs takes 4.6 % longer
+/// (docs/measurements/profiler.md).
+#[cfg(feature = "record")]
+const LIVE_RATE: f64 = 25.0;
 /// The stock scheduler of current kernels.
 const SCHEDULER: &str = "eevdf";
 const RUNS: u32 = 8;
@@ -163,6 +170,8 @@ pub struct Report {
     pub unprofiled_s: Option<f64>,
     estimator: Estimator,
     samples: Option<Tally>,
+    /// Whether no program loses time to the clock of others; not said by tables of levels.
+    nothing_to_gain: Option<bool>,
     /// Whether the CPU table is that of the recorded CPU.
     is_own_table: bool,
     /// Whether it is known which CPUs share a core.
@@ -205,6 +214,8 @@ struct StackReport {
 enum Estimator {
     /// Pauses of cores, and counters.
     Pauses,
+    /// Pauses of cores, and the clock that scalar code runs at in them.
+    Clock,
     /// Counters at switches.
     Counters,
     /// Classes of tasks, by `--class` and marks, and the CPU table.
@@ -228,7 +239,7 @@ pub struct VictimReport {
     samples: usize,
     /// "measured"; "table": by classes or registers and a CPU table; "assumed": too few samples,
     /// taken to demand no level; "at least": demands a level, and is never taken for a victim of
-    /// that level.
+    /// that level; "unknown": too few samples.
     basis: &'static str,
     /// The highest level that its tasks demand.
     demands: String,
@@ -359,6 +370,7 @@ fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Ve
                 Basis::Assumed => "assumed",
                 Basis::AtLeast => "at least",
                 Basis::Table => "table",
+                Basis::Unknown => "unknown",
             },
             demands: profile.cpu.level_names[usize::from(victim.own_level)].clone(),
             overhead_pct: EstimateReport::scaled(&victim.overhead_pct, 1.0),

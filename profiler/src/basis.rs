@@ -10,6 +10,8 @@ pub enum Basis {
     /// Its tasks demand a level, and nothing tells when: they are never taken for victims of that
     /// level, so the loss is at least the estimate.
     AtLeast,
+    /// Too few samples, and nothing else is known.
+    Unknown,
     /// Classes or registers say what its tasks demand, and a CPU table what that costs; no clock
     /// was measured.
     Table,

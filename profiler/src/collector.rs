@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use cpu_model::CpuModel;
 use random::SplitMix64;
 
+use crate::clocks::{Clocks, ClocksWithStays};
 use crate::profile::{
     Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times, hold_ns,
 };
@@ -82,6 +83,7 @@ impl Collector {
                 waits_ns: Pairs::new(),
                 beside_ns: Pairs::new(),
                 samples: Vec::new(),
+                clocks: Vec::new(),
                 tally: Tally::default(),
                 slices: Vec::new(),
             },
@@ -163,6 +165,12 @@ impl Collector {
     pub fn sampled(&mut self, sample: &Sample) {
         let stays = self.stays(sample.cpu, sample.time_ns);
         self.profile.samples.push(SampleWithStays { sample: sample.clone(), stays });
+    }
+
+    /// The clocks of a pause were timed.
+    pub fn timed(&mut self, clocks: Clocks) {
+        let stays = self.stays(clocks.cpu, clocks.time_ns);
+        self.profile.clocks.push(ClocksWithStays { clocks, stays });
     }
 
     /// The profile, told by group: their names, and by task its group.

@@ -12,7 +12,7 @@ use crate::profile::{Demand, Profile, SampleWithStays, Slice, SliceWithStays, Ti
 use crate::shown::Shown;
 
 /// Fewer samples than this say nothing about a group.
-const SAMPLES_MIN: usize = 8;
+pub(crate) const SAMPLES_MIN: usize = 8;
 /// As many slices, of a group and of all groups, stand for the others.
 const SLICES_OF_GROUP_MAX: usize = 400;
 const SLICES_MAX: usize = 40_000;
@@ -144,9 +144,7 @@ impl Reader<'_> {
     }
 
     fn loss(&self, share: f64, own_level: u8, at: &Where) -> ItemLoss {
-        let at = Where { own_level, ..*at };
-        let parts = if share > 0.0 { parts(&at, self.shown, self.profile) } else { Vec::new() };
-        ItemLoss { share, parts }
+        loss_of(share, &Where { own_level, ..*at }, self.shown, self.profile)
     }
 
     /// Levels at which a group has time and no item.
@@ -221,6 +219,12 @@ impl Reader<'_> {
         let levels = (0..LEVELS_MAX).filter(|&it| times.ns[it] > 0 && is_wanted(it));
         levels.map(|level| of_level(level as u8)).collect()
     }
+}
+
+/// A loss, by culprit.
+pub(crate) fn loss_of(share: f64, at: &Where, shown: &Shown, profile: &Profile) -> ItemLoss {
+    let parts = if share == 0.0 { Vec::new() } else { parts(at, shown, profile) };
+    ItemLoss { share, parts }
 }
 
 fn stall_share_q30(slice: &Slice) -> u32 {

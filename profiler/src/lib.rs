@@ -1,6 +1,7 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
 mod basis;
+mod clocks;
 mod collector;
 mod culprits;
 mod evidence;
@@ -22,6 +23,7 @@ mod times;
 mod truth;
 
 pub use basis::Basis;
+pub use clocks::{Clocks, ClocksWithStays};
 pub use collector::Collector;
 pub use culprits::Cause;
 pub use groups::By;

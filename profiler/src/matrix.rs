@@ -102,6 +102,16 @@ impl Matrix {
         Self::of(profile, &items, &evidence.shown, &times, seed)
     }
 
+    /// The estimator with pauses and without counters: how much faster the core of a task ran when
+    /// the task had been alone. Stalls are not known, so a loss is the most that it can be.
+    #[must_use]
+    pub fn of_clocks(profile: &Profile, seed: u64) -> Self {
+        let times = by_group(&profile.times, &profile.group_of, profile.groups.len());
+        let shown = Evidence::of(profile).shown;
+        let items = Items::of_clocks(profile, &shown);
+        Self::of(profile, &items, &shown, &times, seed)
+    }
+
     fn of(profile: &Profile, items: &Items, shown: &Shown, times: &[Times], seed: u64) -> Self {
         let draws = Draws::of(items, times, seed);
         let victims = (0..times.len()).map(|group| {
@@ -141,7 +151,7 @@ fn entries(profile: &Profile, draws: &Draws, victims: &[Victim]) -> Vec<Entry> {
                 Some(it) => (waits_ns[victim * groups + it], beside_ns[victim * groups + it]),
                 None => (victims[victim].waited_ns.saturating_sub(explained_ns), 0),
             };
-            if by_cause_ns.iter().sum::<f64>() > 0.0 || waited_ns + beside_ns > 0 {
+            if by_cause_ns.iter().any(|&ns| ns != 0.0) || waited_ns + beside_ns > 0 {
                 entries.push(Entry {
                     victim,
                     culprit,
@@ -179,8 +189,10 @@ impl Draws {
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values[(REPLICATES as f64 * share) as usize];
         let value = of(&self.whole);
-        let wider = MODEL_ERROR * value;
-        Estimate { value, low: (at(0.025) - wider).max(0.0), high: at(0.975) + wider }
+        let wider = MODEL_ERROR * value.abs();
+        // Only clocks that fell for other reasons make a loss negative.
+        let least = values[0].min(0.0);
+        Estimate { value, low: (at(0.025) - wider).max(least), high: at(0.975) + wider }
     }
 }
 

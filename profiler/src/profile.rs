@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use cpu_model::{CpuModel, LEVELS_MAX};
 
+use crate::clocks::ClocksWithStays;
 use crate::sample::{Sample, Tally};
 
 /// Everything that an analysis needs; its size does not grow with switches. Times are of one clock.
@@ -24,6 +25,8 @@ pub struct Profile {
     pub beside_ns: Pairs,
     /// Samples by time.
     pub samples: Vec<SampleWithStays>,
+    /// Clocks of pauses without counters, by time.
+    pub clocks: Vec<ClocksWithStays>,
     /// How samples ended.
     pub tally: Tally,
     /// Slices that chance selected, each as likely as any other.
@@ -119,6 +122,10 @@ impl Profile {
             seen.sample.task += first;
             renumber(&mut seen.stays);
         }
+        for seen in &mut other.clocks {
+            seen.clocks.task += first;
+            renumber(&mut seen.stays);
+        }
         for seen in &mut other.slices {
             seen.slice.task += first;
             seen.company.iter_mut().for_each(|task| *task += first);
@@ -133,6 +140,7 @@ impl Profile {
         self.beside_ns.extend(renumbered(other.beside_ns));
         self.times.extend(other.times);
         self.samples.extend(other.samples);
+        self.clocks.extend(other.clocks);
         self.slices.extend(other.slices);
         self.tally.add(&other.tally);
     }

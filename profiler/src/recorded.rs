@@ -7,6 +7,7 @@ use cpu_model::{Class, CpuModel};
 use policy::{Belief, LevelTimes};
 use trace::{Event, History};
 
+use crate::clocks::{Clocks, LastSwitches, Met};
 use crate::collector::Collector;
 use crate::groups::{By, groups};
 use crate::profile::{Demand, Profile, Slice};
@@ -52,7 +53,7 @@ pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile 
         replay.record(record.time_ns, &record.event);
     }
     replay.finish();
-    replay.collector.finish(Tally::default(), groups, group_of)
+    replay.collector.finish(replay.tally, groups, group_of)
 }
 
 /// By task: the level that the registers of its program show.
@@ -104,6 +105,10 @@ struct Replay<'a> {
     levels: Vec<u8>,
     /// By task: since when it is runnable without a CPU.
     runnable_ns: Vec<Option<u64>>,
+    /// By CPU.
+    last_switches: Vec<LastSwitches>,
+    /// How pauses of the recording ended.
+    tally: Tally,
 }
 
 /// A CPU during the replay.
@@ -141,6 +146,8 @@ impl<'a> Replay<'a> {
             cpus: vec![Place::default(); header.cpus as usize],
             active_cores: vec![0; cores.div_ceil(cores_per_package) as usize],
             runnable_ns: vec![None; header.tasks.len()],
+            last_switches: vec![LastSwitches::default(); header.cpus as usize],
+            tally: Tally::default(),
             levels,
         }
     }
@@ -149,6 +156,7 @@ impl<'a> Replay<'a> {
         match *event {
             Event::Switch { cpu, prev, state, next } if (cpu as usize) < self.cpus.len() => {
                 self.switch(now_ns, cpu, prev, next);
+                self.last_switches[cpu as usize].add(now_ns, prev, next);
                 if state == trace::SwitchState::Runnable {
                     self.set_runnable(prev, now_ns);
                 }
@@ -166,6 +174,22 @@ impl<'a> Replay<'a> {
                         self.go_on(now_ns, cpu as u32, task);
                     }
                     None => self.levels[task as usize] = level,
+                }
+            }
+            Event::Pause { cpu, by, first_khz, last_khz, alone_khz, paused_ns }
+                if (cpu as usize) < self.cpus.len() =>
+            {
+                self.tally.paused_ns += paused_ns;
+                match self.last_switches[cpu as usize].met(by) {
+                    Met::Idle => self.tally.idle += 1,
+                    Met::Unknown => self.tally.switched += 1,
+                    Met::Task { task, time_ns, is_alone } => {
+                        let Some(task) = index(self.history, task) else { return };
+                        self.tally.taken += 1;
+                        let alone_khz = Some(alone_khz).filter(|_| is_alone);
+                        let clocks = Clocks { time_ns, cpu, task, first_khz, last_khz, alone_khz };
+                        self.collector.timed(clocks);
+                    }
                 }
             }
             _ => {}

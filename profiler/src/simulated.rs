@@ -5,6 +5,7 @@ use random::SplitMix64;
 use scenarios::Workload;
 use simulator::{Config, Operated, Operator, Outcome, SimError, SliceCounts};
 
+use crate::clocks::Clocks;
 use crate::collector::Collector;
 use crate::machine::{Machine, Reading};
 use crate::plan::Plan;
@@ -39,6 +40,7 @@ pub fn profile(
         },
         read: vec![(Reading::default(), Reading::default()); machine.cpus() as usize],
         sampler: plan.map(|plan| Sampler::new(plan, &cores, 0)),
+        believed,
     };
     let outcome = simulator::run_operated(cpu, workload, config, &mut profiler)?;
     let Profiler { sampler, collector, .. } = profiler;
@@ -79,6 +81,8 @@ struct Profiler {
     read: Vec<(Reading, Reading)>,
     sampler: Option<Sampler>,
     collector: Collector,
+    /// The CPU as the profiler knows it.
+    believed: CpuModel,
 }
 
 impl Operator for Profiler {
@@ -91,6 +95,8 @@ impl Operator for Profiler {
         let Self { sampler: Some(sampler), noise, read, .. } = self else { return };
         sampler.act(now_ns, &mut Simulated { machine, noise, read });
         if let Some(sample) = sampler.completed() {
+            let turbo = &self.believed.turbo;
+            self.collector.timed(Clocks::of(&sample, turbo));
             self.collector.sampled(&sample);
         }
     }

@@ -33,6 +33,7 @@ fn wanted() -> Option<Wanted> {
         wish: Wish {
             raise_delay_ns: raise_delay_us.parse::<u64>().ok()?.checked_mul(1000)?,
             look_again: true,
+            starts_in: Duration::ZERO,
         },
         cores: cores.iter().map(core).collect::<Option<_>>()?,
     })

@@ -84,6 +84,9 @@ pub struct Wish {
     pub raise_delay_ns: u64,
     /// Whether the task runs alone then, for a second look.
     pub look_again: bool,
+    /// When the pause begins, from now. The spinners set the timers themselves, each on its own
+    /// CPU, so that no other CPU wakes for the beginning of a pause (D 4.2.1).
+    pub starts_in: Duration,
 }
 
 /// A sample that gave no look.
@@ -153,7 +156,7 @@ impl Pauser {
     }
 
     /// Pauses a core, by its position in the list given at the start, and looks at the clock of one
-    /// of its CPUs. Returns when the core goes on.
+    /// of its CPUs. Sleeps until the core goes on.
     ///
     /// # Errors
     /// Why the pause gave no look; it is counted.
@@ -179,7 +182,7 @@ impl Pauser {
         let sampled = sampled.ok_or(not_paused(Why::NoSuchCpu))?;
         let course = Course::new(wish.raise_delay_ns, wish.look_again);
         let course = course.ok_or(not_paused(Why::TooLong))?;
-        let asked = self.tsc.now();
+        let asked = self.tsc.now() + self.tsc.ticks(wish.starts_in);
         if asked < core.rests_until {
             return Err(not_paused(Why::TooSoon));
         }
@@ -191,7 +194,7 @@ impl Pauser {
                 false => Order::Accompany { meeting, asked },
             }
         });
-        let answer = meeting.wait(PATIENCE);
+        let answer = meeting.wait(wish.starts_in + PATIENCE);
         let now = self.tsc.now();
         let paused = now.saturating_sub(asked).min(self.tsc.ticks(PAUSE_MAX));
         core.rests_until = now + paused * u64::from(PAUSED_PART_MAX - 1);

@@ -17,7 +17,7 @@ mod tasks;
 #[cfg(feature = "bpf")]
 mod bpf;
 
-pub use follow::{COOKIE_END, COOKIE_NESTS, Follower, Met};
+pub use follow::{COOKIE_END, COOKIE_NESTS, Follower, Met, Pause};
 pub use record::{Description, Kind, Raw, addresses};
 pub use stacks::{Stack, Stacks};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cpu_model::Class;
 use proptest::prelude::*;
-use sensors::recorder::{COOKIE_END, COOKIE_NESTS, Description, Follower, Kind, Met, Raw};
+use sensors::recorder::{COOKIE_END, COOKIE_NESTS, Description, Follower, Kind, Met, Pause, Raw};
 use trace::{
     Collector, ControlGroup, Event, Header, History, Record, SCHEMA, Source, SwitchState, TaskInfo,
 };
@@ -113,6 +113,38 @@ fn a_stack_belongs_to_the_task_that_leaves_and_its_task_to_a_control_group() {
     assert_eq!(events[at + 1], &Event::Registers { task: 7, xfeatures: 0x40 });
     assert_eq!(events.iter().filter(|event| matches!(event, Event::Stack { .. })).count(), 1);
     assert_eq!(task(&history, 7).control_group.as_ref().unwrap().name, "b.service");
+}
+
+#[test]
+fn a_pause_is_in_its_place_and_names_the_thread_that_paused() {
+    let mut collector = Collector::default();
+    let mut follower = Follower::new(&mut collector, 1);
+    let pause = |time_ns, cpu| Pause {
+        time_ns,
+        cpu,
+        by: 90,
+        first_khz: 1_900_000,
+        last_khz: 2_800_000,
+        alone_khz: 2_800_000,
+        paused_ns: 30,
+    };
+    // Before the first record, and of a CPU that cannot be: both are left out.
+    follower.take_pause(pause(50, 0)).unwrap();
+    follower.take_pause(pause(340, u32::MAX)).unwrap();
+    let switches = [running(100, 0, 7, 0), switch(200, 0, 7, 90, 90), switch(300, 0, 90, 100, 7)];
+    switches.into_iter().for_each(|raw| follower.take(raw).unwrap());
+    follower.take(switch(400, 0, 7, 180, 8)).unwrap();
+    follower.take_pause(pause(350, 0)).unwrap();
+    follower.finish(header(), &mut |_| None).unwrap();
+    let history = collector.into_history().unwrap();
+    assert_eq!(trace::validate(&history), []);
+    let of = |record: &Record| match record.event {
+        Event::Pause { cpu, by, .. } => Some((record.time_ns, cpu, by)),
+        _ => None,
+    };
+    assert_eq!(history.records.iter().filter_map(of).collect::<Vec<_>>(), [(350, 0, 90)]);
+    let times: Vec<u64> = history.records.iter().map(|record| record.time_ns).collect();
+    assert!(times.is_sorted(), "{times:?}");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use sensors::pauses::{PauseError, Pauser, Why, Wish};
 const VICTIM: &str = "PAUSES_TEST_CPU";
 /// How long anything may take on a busy machine before the test fails: no measurement.
 const PATIENCE: Duration = Duration::from_secs(20);
-const WISH: Wish = Wish { raise_delay_ns: 700_000, look_again: true };
+const WISH: Wish = Wish { raise_delay_ns: 700_000, look_again: true, starts_in: Duration::ZERO };
 
 /// The CPUs of this process.
 fn cpus() -> Vec<u32> {
@@ -97,6 +97,17 @@ fn spinners_are_real_time_threads_until_the_pauser_goes() {
 }
 
 #[test]
+fn a_pause_begins_when_it_was_asked_to() {
+    let cpu = *cpus().last().unwrap();
+    let Some(mut pauser) = pauser(&[vec![cpu]]) else { return };
+    let starts_in = Duration::from_millis(40);
+    let begin = Instant::now();
+    let look = look(&mut pauser, cpu, &Wish { starts_in, ..WISH });
+    let passed = begin.elapsed();
+    assert!(passed >= starts_in + Duration::from_nanos(look.paused_ns), "{passed:?} {look:?}");
+}
+
+#[test]
 fn a_spinner_that_lost_its_cpu_says_so_and_does_not_spin_elsewhere() {
     let cpus = cpus();
     let [one, other, ..] = cpus[..] else { return };
@@ -113,7 +124,7 @@ fn a_spinner_that_lost_its_cpu_says_so_and_does_not_spin_elsewhere() {
 fn a_core_is_not_paused_again_at_once_nor_for_longer_than_the_limit() {
     let cpu = cpus()[0];
     let Some(mut pauser) = pauser(&[vec![cpu]]) else { return };
-    let wish = |raise_delay_ns| Wish { raise_delay_ns, look_again: true };
+    let wish = |raise_delay_ns| Wish { raise_delay_ns, ..WISH };
     let why = |pauser: &mut Pauser, cpu, wish| pauser.sample(0, cpu, &wish).unwrap_err().why;
     assert_eq!(why(&mut pauser, cpu, wish(2_000_000)), Why::TooLong);
     assert_eq!(why(&mut pauser, 9999, WISH), Why::NoSuchCpu);
@@ -166,7 +177,8 @@ fn pauses_until_it_is_killed() {
         println!("spinner {tid}");
     }
     loop {
-        let _ = pauser.sample(0, cpu, &Wish { raise_delay_ns: 1_700_000, look_again: false });
+        let wish = Wish { raise_delay_ns: 1_700_000, look_again: false, ..WISH };
+        let _ = pauser.sample(0, cpu, &wish);
     }
 }
 

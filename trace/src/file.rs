@@ -15,7 +15,7 @@ use crate::name::clean_up_to;
 use crate::{ControlGroup, Header, History, Problem, Record, Sink, TaskInfo};
 
 /// Version of the format that is written; 2 added the record `decision` to 1, 4 `exec`, `send`,
-/// `unsent` and `receive`, and 5 `stack`, the lines of stacks, and control groups.
+/// `unsent` and `receive`, and 5 `stack`, the lines of stacks, `pause`, and control groups.
 pub const SCHEMA: u32 = 5;
 /// Longest line that is read; names are at most [`crate::COMM_MAX`] bytes long.
 const LINE_MAX: usize = 64 * 1024;

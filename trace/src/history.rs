@@ -247,6 +247,23 @@ pub enum Event {
         /// Index into [`Header::stacks`].
         stack: u32,
     },
+    /// A thread of real-time priority kept the tasks of a core from running for a moment, and timed
+    /// scalar code on one of its CPUs (`evenkeel profile --pauses`); the record is of the end.
+    /// Since schema 5.
+    Pause {
+        /// The CPU whose clock was timed.
+        cpu: u32,
+        /// The thread that timed it. The last two switches to it on this CPU began the two looks.
+        by: u32,
+        /// The clock at the beginning: what the interrupted task ran at.
+        first_khz: u32,
+        /// The clock at the end of the pause, when no level was held any more.
+        last_khz: u32,
+        /// The clock after the interrupted task had run alone for 70 us: what its code demands.
+        alone_khz: u32,
+        /// For how long the tasks of this CPU did not run.
+        paused_ns: u64,
+    },
     /// The policy gave a task back time that it had lost in the slice that ends now, and billed
     /// it or not. Of the simulator and of the kernel scheduler, since schema 2.
     Decision {

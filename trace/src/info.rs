@@ -147,6 +147,7 @@ impl<'h> Sum<'h> {
             | Event::Unsent { .. }
             | Event::Receive { .. }
             | Event::Stack { .. }
+            | Event::Pause { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }

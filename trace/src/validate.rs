@@ -202,6 +202,10 @@ impl Check {
                 self.task(record, culprit);
                 self.cpu(record, cpu);
             }
+            Event::Pause { cpu, by, .. } => {
+                self.task(record, by);
+                self.cpu(record, cpu);
+            }
             Event::Stack { task, stack } => {
                 self.task(record, task);
                 if stack as usize >= self.stacks {

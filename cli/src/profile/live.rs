@@ -5,11 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
+use sensors::facts::Facts;
 use sensors::recorder::Wanted;
 
-use super::{Args, Report, recorded};
-use crate::recorder::{Plan, Workload, record};
+use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
+use crate::recorder::{PausePlan, Plan, Workload, cores, record};
 use crate::seconds::seconds;
 use crate::{doctor, files};
 
@@ -25,6 +26,11 @@ pub struct Live {
     #[arg(long, value_name = "SECONDS", conflicts_with_all = ["scenario", "trace"],
         value_parser = |text: &str| seconds(text, 0.1..=86_400.0))]
     duration: Option<Duration>,
+
+    /// Also pauses one core after another for a moment, and times scalar code in it: whether
+    /// programs run at a lower clock than their code demands. Takes no counters; needs root
+    #[arg(long, conflicts_with_all = ["scenario", "trace", "no_pauses"])]
+    pauses: bool,
 
     /// Keeps the recording, which --replay analyses again, here or elsewhere
     #[arg(long, value_name = "FILE.ektrace", conflicts_with_all = ["scenario", "trace"])]
@@ -51,6 +57,27 @@ impl Live {
     }
 }
 
+impl Args {
+    /// How cores are to be paused, if they are.
+    fn pauses(&self, facts: &Facts) -> Result<Option<PausePlan>> {
+        if !self.live.pauses {
+            ensure!(self.rate.is_none(), "--rate: on this machine it needs --pauses");
+            return Ok(None);
+        }
+        ensure!(
+            facts.steady_tsc,
+            "--pauses: the time-stamp counter of this CPU is not steady, so no clock can be timed"
+        );
+        let named = self.run.cpu.as_deref();
+        let cpu = named.unwrap_or(CpuOf::machine(&facts.cpu).table());
+        let cpu = self.run.cpu_model(cpu, true)?;
+        let seed = self.run.seed;
+        let plan = profiler::Plan::published(&cpu, seed).with_rate(self.rate.unwrap_or(LIVE_RATE));
+        let (interval_ns, raise_delay_ns) = (plan.interval_ns, plan.pause_ns);
+        Ok(Some(PausePlan { cores: cores(facts)?, interval_ns, raise_delay_ns, seed }))
+    }
+}
+
 /// Profiles this machine; the exit code is that of the command.
 pub fn run(args: &Args) -> Result<(Report, i32)> {
     let live = &args.live;
@@ -68,7 +95,11 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
         .context("preparing the command")?;
     let duration = if command.is_none() { Some(DURATION) } else { None };
     let duration = live.duration.or(duration);
+    let pauses = args.pauses(&facts)?;
     eprint!("{}", expected_cost(facts.online.len(), duration));
+    if let Some(plan) = &pauses {
+        eprint!("{}", cost_of_pauses(plan));
+    }
     let ended = record(
         Plan {
             output: &kept,
@@ -76,6 +107,7 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
             wanted: Wanted { marks: &[], messages: live.record.is_some(), stacks: true },
             words: &live.command,
             facts: &facts,
+            pauses,
         },
         command,
     )?;
@@ -108,6 +140,20 @@ fn expected_cost(cpus: usize, duration: Option<Duration>) -> String {
     format!(
         "Recording {length}: at the present {rate:.0} switches a second this costs about \
          {share_pct:.2} % of {cpus} CPUs, and {mb:.2} MB/s\n"
+    )
+}
+
+/// The cost of pauses, as they are planned.
+fn cost_of_pauses(plan: &PausePlan) -> String {
+    let (least_ns, most_ns) = plan.interval_ns;
+    let interval_ms = (least_ns + most_ns) as f64 / 2e6;
+    let pause_ms = plan.raise_delay_ns as f64 / 1e6;
+    let paused_pct = 100.0 * pause_ms / interval_ms / plan.cores.len() as f64;
+    format!(
+        "Pausing one of {} cores every {interval_ms:.0} ms for {pause_ms:.2} ms: each core stands \
+         still for about {paused_pct:.2} % of the time, and programs that wait for each other lose \
+         more\n",
+        plan.cores.len(),
     )
 }
 

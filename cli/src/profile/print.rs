@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{EstimateReport, Estimator, LossReport, Report, VictimReport};
+use super::{EstimateReport, Estimator, LossReport, Report, VictimReport, clock};
 
 /// Rows of a table; the largest are shown.
 const ROWS_MAX: usize = 15;
@@ -73,7 +73,8 @@ pub fn estimator(report: &Report) -> Vec<String> {
                 samples.idle,
             )
         }
-        (Estimator::Pauses | Estimator::Counters, _) => {
+        (Estimator::Clock, Some(samples)) => clock::estimator(report, samples),
+        (Estimator::Pauses | Estimator::Counters | Estimator::Clock, _) => {
             "Estimated without pauses, from counters at switches".to_owned()
         }
         (Estimator::Classes, _) => format!("Clock: from the classes of tasks, {by_table}"),
@@ -150,6 +151,7 @@ fn victim(victim: &VictimReport, has_clock: bool) -> String {
     let lost_s = victim.lost_s.value;
     let (lost, longer, between) = match (has_clock, victim.basis) {
         (false, _) => ("-".to_owned(), "-  ".to_owned(), String::new()),
+        (true, "unknown") => ("-".to_owned(), "-  ".to_owned(), "too few samples".to_owned()),
         (true, "at least") => {
             (format!("≥ {lost_s:.3}"), format!("≥ {:.1} %", overhead.value), String::new())
         }
@@ -284,6 +286,9 @@ fn stacks(report: &Report) -> Vec<String> {
 fn answers(report: &Report) -> Vec<String> {
     if !has_clock(report) {
         return Vec::new();
+    }
+    if let (Estimator::Clock, Some(answer)) = (report.estimator, clock::answer(report)) {
+        return vec![String::new(), answer];
     }
     let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();
     for loss in &report.losses {

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use profiler::matrix::Matrix;
-use profiler::recorded;
 use profiler::time_line::TimeLine;
+use profiler::{Tally, recorded};
 use trace::{Event, Header, History, Source};
 
+use super::clock;
 use super::table::CpuOf;
 use super::{Args, Estimator, LossReport, Report, StackReport, losses, victims};
 use crate::compare::annotated;
@@ -40,12 +41,18 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     };
     let profile = recorded::profile(&cpu, &history, &reading);
     ensure!(!profile.groups.is_empty(), "{file}: no task is recorded");
-    let matrix = Matrix::of_slices(&profile, options.seed);
+    let has_pauses =
+        history.records.iter().any(|record| matches!(record.event, Event::Pause { .. }));
+    let matrix = match has_pauses {
+        true => Matrix::of_clocks(&profile, options.seed),
+        false => Matrix::of_slices(&profile, options.seed),
+    };
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
     let has_registers =
         history.records.iter().any(|record| matches!(record.event, Event::Registers { .. }));
     let estimator = match (has_wide, has_classes) {
+        _ if has_pauses => Estimator::Clock,
         _ if !has_levels && !has_classes => Estimator::NoLevels,
         (true, true) => Estimator::Classes,
         (true, false) => Estimator::Registers,
@@ -54,6 +61,15 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     };
     let has_topology = reading.threads_per_core.or(header.threads_per_core).is_some();
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
+    let victims = victims(&profile, &matrix, None);
+    let samples = has_pauses.then(|| Tally { held: without_clock(header), ..profile.tally });
+    let nothing_to_gain = match (estimator, &samples) {
+        (Estimator::Clock, Some(samples)) => clock::nothing_to_gain(&victims, samples),
+        (Estimator::NoLevels, _) => Some(true),
+        _ => None,
+    };
+    let cpus_ns = u64::from(header.cpus) * header.end_ns.saturating_sub(header.start_ns);
+    let paused_pct = 100.0 * profile.tally.paused_ns as f64 / cpus_ns.max(1) as f64;
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
@@ -65,13 +81,14 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         length_s: header.end_ns.saturating_sub(header.start_ns) as f64 / 1e9,
         unprofiled_s: None,
         estimator,
-        samples: None,
-        paused_pct: None,
+        samples,
+        nothing_to_gain,
+        paused_pct: has_pauses.then_some(paused_pct),
         knows_siblings: has_topology,
         threads_per_core: reading.threads_per_core.or(header.threads_per_core).unwrap_or(1),
         longer_by_profiling_pct: None,
         is_own_table,
-        victims: victims(&profile, &matrix, None),
+        victims,
         stacks: stacks(&history, args, &losses),
         losses,
         focus: args.focus.names(&history)?,
@@ -117,6 +134,12 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
     stacks
 }
 
+/// Pauses that gave no clock.
+fn without_clock(header: &Header) -> u64 {
+    let count = header.facts.get("pauses_without_clock").and_then(|fact| fact.parse().ok());
+    count.unwrap_or_default()
+}
+
 /// Gaps of the recording that a reader should know.
 fn notes(header: &Header) -> Vec<String> {
     let number = |name: &str| header.facts.get(name).and_then(|fact| fact.parse::<u64>().ok());
@@ -142,7 +165,7 @@ fn refuse_simulation(args: &Args) -> Result<()> {
         ("--end-early", args.end_early),
         ("--set cpus", args.run.set.replay.cpus.is_some()),
         ("--limit", args.limit.is_some()),
-        ("--rate", args.rate.is_some()),
+        ("--rate", args.rate.is_some() && args.trace.is_some()),
         ("--runs", args.runs.is_some()),
         ("--method", args.method.is_some()),
         ("--scheduler", args.scheduler.is_some()),

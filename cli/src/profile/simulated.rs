@@ -77,6 +77,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         unprofiled_s: Some(without.simulated_ns as f64 / 1e9),
         estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
         samples: (!args.no_pauses).then_some(profile.tally),
+        nothing_to_gain: None,
         is_own_table: true,
         knows_siblings: true,
         threads_per_core: machine.threads_per_core,

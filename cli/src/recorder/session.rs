@@ -13,9 +13,10 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
 use sensors::facts::Facts;
-use sensors::recorder::{Follower, Met, RecordError, Recorder, Wanted};
+use sensors::recorder::{Follower, Met, Pause, RecordError, Recorder, Wanted};
 use trace::{ControlGroup, Header, HistoryWriter, SCHEMA, Sink, Source};
 
+use super::pauses::{self, Pauses};
 use super::room::{KEPT, Room, keep_beside};
 use super::symbols::Symbols;
 use super::workload::{End, Workload};
@@ -33,6 +34,8 @@ pub struct Plan<'a> {
     pub wanted: Wanted<'a>,
     pub words: &'a [OsString],
     pub facts: &'a Facts,
+    /// How cores are paused, if they are.
+    pub pauses: Option<pauses::Plan>,
 }
 
 /// How a recording ended.
@@ -59,8 +62,9 @@ enum Why {
 /// Records, and writes the file.
 pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
     let signals = EndingSignals::block()?;
-    let mut recorder = Recorder::start(&plan.facts.online, &plan.wanted)
+    let recorder = Recorder::start(&plan.facts.online, &plan.wanted)
         .map_err(|error| advise(error, plan.facts))?;
+    let missing = recorder.missing.clone();
     let slept_ns = suspended_ns();
     let (met, why, end, lost) = files::write_with(plan.output, |output| {
         let kept = keep_beside(plan.output).with_context(|| {
@@ -71,44 +75,39 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
         let full = room.full();
         let mut writer = HistoryWriter::new(room)?;
         let threads_per_core = plan.facts.threads_per_core().unwrap_or(1);
-        let mut follower = Follower::new(&mut writer, threads_per_core);
+        let mut inputs = Inputs {
+            recorder,
+            follower: Follower::new(&mut writer, threads_per_core),
+            known: Known::new(),
+            pauses: plan.pauses.clone().map(Pauses::start).transpose()?,
+        };
         if let Some(command) = &mut command {
             let name = plan.words[0].to_string_lossy();
             command.start().with_context(|| format!("cannot run {name}"))?;
         }
-        let mut known = Known::new();
-        let why = follow(
-            &plan,
-            &mut recorder,
-            &mut follower,
-            &mut known,
-            &signals,
-            command.as_ref(),
-            &full,
-        )?;
-        recorder.stop()?;
-        take_all(&mut recorder, &mut follower, &mut known)?;
+        let why = inputs.follow(&plan, &signals, command.as_ref(), &full)?;
+        let not_taken = inputs.end()?;
         let end = command.take().map(Workload::end).transpose().context("ending the command")?;
-        let lost = recorder.lost()?;
-        let mut header = header(&plan, &recorder.missing, lost);
-        header.stacks = known.symbols.into_stacks();
+        let lost = inputs.recorder.lost()?;
+        let mut header = header(&plan, &missing, lost);
+        header.facts.extend(not_taken);
+        header.stacks = inputs.known.symbols.into_stacks();
         let asleep_ns = suspended_ns().saturating_sub(slept_ns);
         if asleep_ns > 0 {
             header.facts.insert("suspended_ns".to_owned(), asleep_ns.to_string());
         }
-        let mut groups = known.groups;
-        let met = follower.finish(header, &mut |id| {
+        let mut groups = inputs.known.groups;
+        let met = inputs.follower.finish(header, &mut |id| {
             let labels = groups.labels(id)?;
             Some(ControlGroup { path: labels.path.clone(), name: labels.short_name() })
         })?;
         writer.into_inner()?.flush()?;
         Ok((met, why, end, lost))
     })?;
-    let missing = &recorder.missing;
     Ok(Ended {
         switches: met.switches,
         end: end_notes(why, end),
-        gaps: gap_notes(&met, missing, lost),
+        gaps: gap_notes(&met, &missing, lost),
         code: end.filter(|_| why == Why::Command).map_or(0, End::code),
     })
 }
@@ -138,61 +137,89 @@ impl Known {
     }
 }
 
-/// Follows the recording until its end.
-fn follow<S: Sink>(
-    plan: &Plan<'_>,
-    recorder: &mut Recorder,
-    follower: &mut Follower<'_, S>,
-    known: &mut Known,
-    signals: &EndingSignals,
-    command: Option<&Workload>,
-    disk_full: &Rc<Cell<bool>>,
-) -> Result<Why> {
-    let begin = Instant::now();
-    let bar = plan.duration.filter(|_| command.is_none()).map(terminal::clock);
-    loop {
-        take_all(recorder, follower, known)?;
-        if disk_full.get() {
-            return Ok(Why::DiskFull);
-        }
-        if follower.is_full() {
-            return Ok(Why::HistoryFull);
-        }
-        if let Some(bar) = &bar {
-            bar.set_position(begin.elapsed().as_secs());
-        }
-        let left = plan.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
-        if left == Some(Duration::ZERO) {
-            return Ok(Why::Duration);
-        }
-        let mut files = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
-        let ended = command.map(|command| PollFd::new(command.ended_fd(), PollFlags::POLLIN));
-        files.extend(ended);
-        let look = LOOK.min(left.unwrap_or(LOOK)).max(Duration::from_millis(1));
-        match poll(&mut files, PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX)) {
-            Ok(_) | Err(Errno::EINTR) => {}
-            Err(error) => return Err(error).context("waiting for the next look"),
-        }
-        let ready = |index: usize| files.get(index).and_then(PollFd::any) == Some(true);
-        if ready(0) {
-            return Ok(Why::Signal);
-        }
-        if ready(1) {
-            return Ok(Why::Command);
-        }
-    }
+/// What a recording is made of.
+struct Inputs<'s, S> {
+    recorder: Recorder,
+    follower: Follower<'s, S>,
+    known: Known,
+    pauses: Option<Pauses>,
 }
 
-fn take_all<S: Sink>(
-    recorder: &mut Recorder,
-    follower: &mut Follower<'_, S>,
-    known: &mut Known,
-) -> Result<()> {
-    for raw in recorder.read()? {
-        follower.take(raw)?;
+impl<S: Sink> Inputs<'_, S> {
+    /// Follows the recording until its end.
+    fn follow(
+        &mut self,
+        plan: &Plan<'_>,
+        signals: &EndingSignals,
+        command: Option<&Workload>,
+        disk_full: &Rc<Cell<bool>>,
+    ) -> Result<Why> {
+        let begin = Instant::now();
+        let bar = plan.duration.filter(|_| command.is_none()).map(terminal::clock);
+        loop {
+            self.take_all()?;
+            if disk_full.get() {
+                return Ok(Why::DiskFull);
+            }
+            if self.follower.is_full() {
+                return Ok(Why::HistoryFull);
+            }
+            if let Some(bar) = &bar {
+                bar.set_position(begin.elapsed().as_secs());
+            }
+            let left = plan.duration.map(|duration| duration.saturating_sub(begin.elapsed()));
+            if left == Some(Duration::ZERO) {
+                return Ok(Why::Duration);
+            }
+            let mut files = vec![PollFd::new(signals.as_fd(), PollFlags::POLLIN)];
+            let ended = command.map(|command| PollFd::new(command.ended_fd(), PollFlags::POLLIN));
+            files.extend(ended);
+            let look = LOOK.min(left.unwrap_or(LOOK)).max(Duration::from_millis(1));
+            match poll(&mut files, PollTimeout::try_from(look).unwrap_or(PollTimeout::MAX)) {
+                Ok(_) | Err(Errno::EINTR) => {}
+                Err(error) => return Err(error).context("waiting for the next look"),
+            }
+            let ready = |index: usize| files.get(index).and_then(PollFd::any) == Some(true);
+            if ready(0) {
+                return Ok(Why::Signal);
+            }
+            if ready(1) {
+                return Ok(Why::Command);
+            }
+        }
     }
-    known.look(recorder);
-    Ok(())
+
+    fn take_all(&mut self) -> Result<()> {
+        // Before the records, so that all records of earlier events are at hand.
+        let pauses = self.pauses.as_ref().map(Pauses::take).unwrap_or_default();
+        self.take_with(pauses)
+    }
+
+    fn take_with(&mut self, pauses: Vec<Pause>) -> Result<()> {
+        let mut pauses = pauses.into_iter().peekable();
+        for raw in self.recorder.read()? {
+            while let Some(pause) = pauses.next_if(|pause| pause.time_ns < raw.time_ns) {
+                self.follower.take_pause(pause)?;
+            }
+            self.follower.take(raw)?;
+        }
+        for pause in pauses {
+            self.follower.take_pause(pause)?;
+        }
+        self.known.look(&mut self.recorder);
+        Ok(())
+    }
+
+    /// Ends pauses and recorder; facts about the pauses.
+    fn end(&mut self) -> Result<Vec<(String, String)>> {
+        let (last, counts) = match self.pauses.take().map(Pauses::end) {
+            Some((last, counts)) => (last, Some(counts)),
+            None => (Vec::new(), None),
+        };
+        self.recorder.stop()?;
+        self.take_with(last)?;
+        Ok(counts.iter().flat_map(pauses::facts).collect())
+    }
 }
 
 /// Facts about the recording from the machine and the recorder.

@@ -82,6 +82,7 @@ pub fn run(args: Args) -> Result<()> {
         wanted: Wanted { marks: &args.uprobe, messages: true, stacks: false },
         words: &args.command,
         facts: &facts,
+        pauses: None,
     };
     let ended = recorder::record(plan, command)?;
     eprintln!("{}: {} switches", args.output.display(), ended.switches);

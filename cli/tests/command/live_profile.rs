@@ -44,6 +44,28 @@ fn two_programs_that_share_a_cpu_wait_for_each_other() {
 }
 
 #[test]
+fn pauses_of_this_machine_are_recorded_and_replayed() {
+    let Some(folder) = recording() else { return };
+    let args = ["profile", "-a", "--pauses", "--rate", "40", "--duration", "3"];
+    let outputs = ["--record", "p.ektrace", "--json", "live.json"];
+    let ran = folder.run(&[&args[..], &outputs].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert!(ran.stderr.contains("each core stands still for about"), "{}", ran.stderr);
+    let live: Value = serde_json::from_str(&folder.read("live.json")).unwrap();
+    assert_eq!(live["estimator"], "clock");
+    let samples = &live["samples"];
+    let all: f64 = ["taken", "idle"].iter().map(|it| number(&samples[it])).sum();
+    assert!(all > 20.0, "{samples}");
+    assert!(number(&samples["paused_ns"]) > 0.7e6 * all && number(&live["paused_pct"]) < 20.0);
+    let replay = ["profile", "--replay", "p.ektrace", "--json", "-"];
+    let replayed: Value = serde_json::from_str(&folder.succeed(&replay)).unwrap();
+    for part in ["victims", "losses", "estimator", "samples", "nothing_to_gain"] {
+        assert_eq!(live[part], replayed[part], "{part}");
+    }
+    folder.refused(&["profile", "-a", "--rate", "9"], "--rate: on this machine it needs --pauses");
+}
+
+#[test]
 fn a_process_and_a_control_group_that_do_not_exist_are_refused() {
     let Some(folder) = recording() else { return };
     let no_pid = "--pid 4194303: no such process";

@@ -45,6 +45,26 @@ fn a_victim_beside_a_culprit_loses_what_it_loses() {
     }
 }
 
+/// Without counters all of the time counts as if it depended on the clock, of which a fifth waits
+/// for memory here.
+#[test]
+fn clocks_alone_overestimate_by_the_stalls() {
+    for class in [Class::Avx2Heavy, Class::Avx512Heavy] {
+        let workload = pair(class, 1000);
+        let (profile, outcome) = profile(&workload, plan());
+        let truth = truth_pct(&workload, &outcome, 0);
+        let clocks = Matrix::of_clocks(&profile, 1);
+        let victim = &clocks.victims[0];
+        let value = victim.overhead_pct.value;
+        assert!((1.1 * truth..1.5 * truth).contains(&value), "{class:?}: {value} of {truth}");
+        assert!(victim.overhead_pct.low > 0.0 && victim.basis == Basis::Measured);
+        let of_culprit = clocks.victims[1].overhead_pct.value;
+        assert!(of_culprit < 1.0, "{class:?} is no victim: {of_culprit}");
+        let lost = entry(&profile, &clocks, "victim", "culprit");
+        assert!(lost.lost_ns.value > 0.9 * victim.lost_ns.value, "{lost:?}");
+    }
+}
+
 /// Method that are counted alone, as published, are a greater share than beside the sibling.
 #[test]
 fn counting_stalls_alone_underestimates() {

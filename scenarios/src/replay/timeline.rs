@@ -192,7 +192,8 @@ impl<'h> Timeline<'h> {
             | Event::License { .. }
             | Event::Decision { .. }
             | Event::Registers { .. }
-            | Event::Stack { .. } => {}
+            | Event::Stack { .. }
+            | Event::Pause { .. } => {}
         }
     }
 

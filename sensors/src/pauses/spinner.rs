@@ -23,6 +23,9 @@ use super::look::{AGAIN, ALONE, Block, Blocks, Course, PAUSE_MAX, Verdict, Why};
 /// stop and migration threads, and real-time applications run as if nobody paused anything.
 const PRIORITY: libc::c_int = 1;
 
+/// One name for all, so that they are one program of a profile.
+const THREAD_NAME: &str = "evenkeel-pause";
+
 /// The blocks that fit into the longest pause, twice over: a chain takes less time at a clock above
 /// that of the calibration.
 const BLOCKS_MAX: usize = 1024;
@@ -123,7 +126,7 @@ impl Spinner {
         let (sender, receiver) = std::sync::mpsc::channel();
         let its = Arc::clone(&inbox);
         let thread = std::thread::Builder::new()
-            .name(format!("pause-{cpu}"))
+            .name(THREAD_NAME.to_owned())
             .spawn(move || live(cpu, &chain, &its, &sender))
             .map_err(|_| Refused::Thread)?;
         match receiver.recv().unwrap_or(Err(Refused::Thread)) {
@@ -168,9 +171,11 @@ fn live(cpu: u32, chain: &Chain, inbox: &Inbox, started: &Sender<Result<i32, Ref
         let order = waited.unwrap_or_else(PoisonError::into_inner).take();
         match order {
             Some(Order::Accompany { meeting, asked }) => {
+                sleep_until(chain, asked);
                 accompany(cpu, chain, &meeting, asked);
             }
             Some(Order::Look { meeting, asked, course, again, mut blocks }) => {
+                sleep_until(chain, asked);
                 let pause = Pause { cpu, chain, asked, own: chain.tsc().now() };
                 let ended = pause.look(&meeting, &course, again, &mut blocks);
                 meeting.end(Answer { blocks, ended });
@@ -191,6 +196,21 @@ fn prepare(cpu: u32) -> Result<i32, Refused> {
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
     Errno::result(result).map_err(Refused::Priority)?;
     Ok(gettid().as_raw())
+}
+
+/// Sleeps until a time in ticks. The kernel gives timers of real-time tasks no slack.
+fn sleep_until(chain: &Chain, time: u64) {
+    let tsc = chain.tsc();
+    let left_ns = tsc.ns(time.saturating_sub(tsc.now())) as u64;
+    if left_ns > 0 {
+        sleep(Duration::from_nanos(left_ns));
+    }
+}
+
+fn sleep(duration: Duration) {
+    // An early end makes a look early, which its blocks show.
+    let _ =
+        clock_nanosleep(ClockId::CLOCK_MONOTONIC, ClockNanosleepFlags::empty(), &duration.into());
 }
 
 fn is_on(cpu: u32) -> bool {
@@ -251,11 +271,7 @@ impl Pause<'_> {
         self.first_look(meeting, course, &mut blocks.first)?;
         if again {
             // The sampled CPU's task runs, the siblings' spinners stay.
-            let _ = clock_nanosleep(
-                ClockId::CLOCK_MONOTONIC,
-                ClockNanosleepFlags::empty(),
-                &ALONE.into(),
-            );
+            sleep(ALONE);
             self.second_look(&mut blocks.again)?;
         }
         Ok(())

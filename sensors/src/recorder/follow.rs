@@ -72,10 +72,36 @@ struct Contexts {
     wrong: bool,
 }
 
+/// The clock of a CPU in a pause of its core, as [`trace::Event::Pause`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pause {
+    /// End of the pause, by CLOCK_MONOTONIC.
+    pub time_ns: u64,
+    /// The CPU whose clock was timed.
+    pub cpu: u32,
+    /// The kernel's number of the thread that timed it.
+    pub by: u32,
+    /// At the beginning.
+    pub first_khz: u32,
+    /// At the end.
+    pub last_khz: u32,
+    /// After the interrupted task ran alone.
+    pub alone_khz: u32,
+    /// For how long the tasks of this CPU did not run.
+    pub paused_ns: u64,
+}
+
+/// What waits for earlier records.
+#[derive(Clone, Copy)]
+enum Held {
+    Raw(Raw),
+    Pause(Pause),
+}
+
 /// Follows records, and gives out a history.
 pub struct Follower<'s, S> {
     output: Output<'s, S>,
-    held: Window<Raw>,
+    held: Window<Held>,
     cpus: Vec<Cpu>,
     tasks: Tasks,
     contexts: Contexts,
@@ -112,8 +138,20 @@ impl<'s, S: Sink> Follower<'s, S> {
     /// # Errors
     /// The sink's error.
     pub fn take(&mut self, raw: Raw) -> io::Result<()> {
-        self.held.insert(raw.time_ns, raw);
-        self.held.overflow().map_or(Ok(()), |raw| self.apply(&raw))
+        self.hold(raw.time_ns, Held::Raw(raw))
+    }
+
+    /// Takes a pause, which may be later than records that were taken already.
+    ///
+    /// # Errors
+    /// The sink's error.
+    pub fn take_pause(&mut self, pause: Pause) -> io::Result<()> {
+        self.hold(pause.time_ns, Held::Pause(pause))
+    }
+
+    fn hold(&mut self, time_ns: u64, held: Held) -> io::Result<()> {
+        self.held.insert(time_ns, held);
+        self.held.overflow().map_or(Ok(()), |held| self.apply(&held))
     }
 
     /// Whether a history has room for little more.
@@ -132,8 +170,8 @@ impl<'s, S: Sink> Follower<'s, S> {
         mut header: Header,
         control_group: &mut dyn FnMut(u64) -> Option<ControlGroup>,
     ) -> io::Result<Met> {
-        while let Some(raw) = self.held.pop() {
-            self.apply(&raw)?;
+        while let Some(held) = self.held.pop() {
+            self.apply(&held)?;
         }
         let Some(start_ns) = self.start_ns else {
             return Err(io::Error::other("the probes told nothing"));
@@ -164,7 +202,26 @@ impl<'s, S: Sink> Follower<'s, S> {
         Ok(self.met)
     }
 
-    fn apply(&mut self, raw: &Raw) -> io::Result<()> {
+    fn apply(&mut self, held: &Held) -> io::Result<()> {
+        match held {
+            Held::Raw(raw) => self.apply_raw(raw),
+            Held::Pause(pause) => self.pause(pause),
+        }
+    }
+
+    fn pause(&mut self, pause: &Pause) -> io::Result<()> {
+        let &Pause { cpu, first_khz, last_khz, alone_khz, paused_ns, .. } = pause;
+        if self.start_ns.is_none() || cpu >= CPUS_MAX {
+            return Ok(());
+        }
+        self.last_ns = self.last_ns.max(pause.time_ns);
+        self.cpu(cpu);
+        let index = self.tasks.alive(pause.by);
+        let by = self.tasks.id(index);
+        self.emit(Event::Pause { cpu, by, first_khz, last_khz, alone_khz, paused_ns })
+    }
+
+    fn apply_raw(&mut self, raw: &Raw) -> io::Result<()> {
         if raw.cpu >= CPUS_MAX {
             return Ok(());
         }

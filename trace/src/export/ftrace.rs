@@ -119,7 +119,8 @@ impl<W: Write> Text<W> {
             | Event::Send { .. }
             | Event::Unsent { .. }
             | Event::Receive { .. }
-            | Event::Stack { .. } => unreachable!("not carried"),
+            | Event::Stack { .. }
+            | Event::Pause { .. } => unreachable!("not carried"),
         }
     }
 }

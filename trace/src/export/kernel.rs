@@ -90,7 +90,8 @@ impl Tracer {
             | Event::Send { .. }
             | Event::Unsent { .. }
             | Event::Receive { .. }
-            | Event::Stack { .. } => Ok(()),
+            | Event::Stack { .. }
+            | Event::Pause { .. } => Ok(()),
             Event::Fork { by: task, .. }
             | Event::Phase { task, .. }
             | Event::Runtime { task, .. } => each(self.noted(self.place(task), event)),

@@ -175,7 +175,8 @@ impl File<'_> {
             | Event::Send { .. }
             | Event::Unsent { .. }
             | Event::Receive { .. }
-            | Event::Stack { .. } => unreachable!("not carried"),
+            | Event::Stack { .. }
+            | Event::Pause { .. } => unreachable!("not carried"),
         }
     }
 }

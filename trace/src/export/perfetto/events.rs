@@ -112,7 +112,8 @@ fn generic_of(names: &Names, traced: &Traced) -> Message {
         | Event::Send { .. }
         | Event::Unsent { .. }
         | Event::Receive { .. }
-        | Event::Stack { .. } => {
+        | Event::Stack { .. }
+        | Event::Pause { .. } => {
             unreachable!("not carried")
         }
     }

@@ -1,0 +1,138 @@
+//! Pauses one core after another while the machine is recorded.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use nix::time::{ClockId, clock_gettime};
+use random::SplitMix64;
+use sensors::facts::Facts;
+use sensors::pauses::{Counts, Look, Pauser, Wish};
+use sensors::recorder::Pause;
+use sensors::topology::{self, cpu_list};
+
+/// Order by order: the thread looks between two of them whether it is to end.
+const ORDER_MAX: Duration = Duration::from_millis(100);
+
+/// How cores are paused.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Each a list of CPUs.
+    pub cores: Vec<Vec<u32>>,
+    /// From one pause to the next: uniform from the first to the second.
+    pub interval_ns: (u64, u64),
+    /// How long the core runs scalar code at least.
+    pub raise_delay_ns: u64,
+    /// Decides the times of all pauses.
+    pub seed: u64,
+}
+
+/// The cores whose tasks may be paused: those without a CPU that the administrator keeps from the
+/// scheduler (`isolcpus`) or from the tick (`nohz_full`).
+pub fn cores(facts: &Facts) -> Result<Vec<Vec<u32>>> {
+    let listed = |file: &str| {
+        let text = std::fs::read_to_string(format!("{}/{file}", topology::FOLDER));
+        text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
+    };
+    let mut left_out = listed("isolated");
+    left_out.extend(listed("nohz_full"));
+    let is_usable = |core: &&Vec<u32>| !core.iter().any(|cpu| left_out.contains(cpu));
+    let cores: Vec<Vec<u32>> = facts.cores.iter().filter(is_usable).cloned().collect();
+    ensure!(
+        !cores.is_empty(),
+        "--pauses: each core has a CPU that isolcpus or nohz_full keeps free of pauses"
+    );
+    Ok(cores)
+}
+
+/// The thread that orders the pauses.
+pub struct Pauses {
+    end: Arc<AtomicBool>,
+    looks: Receiver<Pause>,
+    thread: JoinHandle<Counts>,
+}
+
+impl Pauses {
+    /// Starts the thread.
+    pub fn start(plan: Plan) -> Result<Self> {
+        let pauser = Pauser::start(&plan.cores).context("--pauses")?;
+        let end = Arc::new(AtomicBool::new(false));
+        let (sender, looks) = channel();
+        let its = Arc::clone(&end);
+        let thread = std::thread::Builder::new()
+            .name("evenkeel-sample".to_owned())
+            .spawn(move || sample(pauser, &plan, &its, &sender))
+            .context("--pauses: starting a thread")?;
+        Ok(Self { end, looks, thread })
+    }
+
+    /// The pauses that ended since the last call, by their end.
+    pub fn take(&self) -> Vec<Pause> {
+        self.looks.try_iter().collect()
+    }
+
+    /// Ends the thread after the present pause; the last pauses, and how all ended.
+    pub fn end(self) -> (Vec<Pause>, Counts) {
+        self.end.store(true, Ordering::Relaxed);
+        let counts = self.thread.join().unwrap_or_default();
+        (self.looks.try_iter().collect(), counts)
+    }
+}
+
+/// Samples one CPU after another until the end.
+fn sample(mut pauser: Pauser, plan: &Plan, end: &AtomicBool, sender: &Sender<Pause>) -> Counts {
+    let threads: Vec<(u32, i32)> = pauser.spinners().collect();
+    let of_core = |(core, cpus): (usize, &Vec<u32>)| -> Vec<(usize, u32)> {
+        cpus.iter().map(|&cpu| (core, cpu)).collect()
+    };
+    let cpus: Vec<(usize, u32)> = plan.cores.iter().enumerate().flat_map(of_core).collect();
+    let mut random = SplitMix64::new(plan.seed);
+    let (least_ns, most_ns) = plan.interval_ns;
+    for &(core, cpu) in cpus.iter().cycle() {
+        let interval_ns = least_ns + random.below(most_ns.saturating_sub(least_ns) + 1);
+        let mut starts_in = Duration::from_nanos(interval_ns);
+        while starts_in > ORDER_MAX && !end.load(Ordering::Relaxed) {
+            std::thread::sleep(ORDER_MAX);
+            starts_in -= ORDER_MAX;
+        }
+        if end.load(Ordering::Relaxed) {
+            break;
+        }
+        let wish = Wish { raise_delay_ns: plan.raise_delay_ns, look_again: true, starts_in };
+        let by = threads.iter().find(|(of, _)| *of == cpu).map_or(0, |&(_, tid)| tid as u32);
+        if let Ok(look) = pauser.sample(core, cpu, &wish)
+            && sender.send(pause(&look, cpu, by)).is_err()
+        {
+            break;
+        }
+    }
+    pauser.counts().clone()
+}
+
+/// Facts of a recording with pauses.
+pub fn facts(counts: &Counts) -> Vec<(String, String)> {
+    let reasons: Vec<String> =
+        counts.not_taken.iter().map(|(why, count)| format!("{why} {count}")).collect();
+    let not_taken: u64 = counts.not_taken.values().sum();
+    vec![
+        ("pauses_without_clock".to_owned(), not_taken.to_string()),
+        ("pauses_without_clock_why".to_owned(), reasons.join(", ")),
+    ]
+}
+
+fn pause(look: &Look, cpu: u32, by: u32) -> Pause {
+    let khz = |hz: f64| (hz / 1e3) as u32;
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
+    Pause {
+        time_ns: now.as_nanos() as u64,
+        cpu,
+        by,
+        first_khz: khz(look.first_hz),
+        last_khz: khz(look.last_hz),
+        alone_khz: khz(look.again_hz.unwrap_or_default()),
+        paused_ns: look.paused_ns,
+    }
+}

@@ -1,0 +1,262 @@
+//! The clock of a task beside others, and alone, by pauses without counters.
+//!
+//! A pause says how fast the core ran when a task was interrupted, how fast it runs when no level
+//! is held, and how fast when that task had run alone for a moment. It knows no level, no turbo row
+//! and no stalls for memory.
+
+use std::collections::VecDeque;
+
+use cpu_model::Turbo;
+
+use crate::basis::Basis;
+use crate::culprits::Where;
+use crate::items::{Item, Items, SAMPLES_MIN, loss_of};
+use crate::overhead::{Method, Moment};
+use crate::profile::{Profile, Stay};
+use crate::sample::Sample;
+use crate::shown::Shown;
+
+/// The clock must change by more than this within a pause to count: a license level is 4 % or more,
+/// and the host or a neighbour core may change the clock by less at any time. It counts in both
+/// directions, so that such changes cancel out.
+const CHANGE_MIN: f64 = 0.01;
+/// So small a share of a group's pauses may have a loss that is not known: 1 in this many.
+const UNKNOWN_SHARE: usize = 50;
+/// Switches of a CPU that a pause looks back at: three are its own, the others come within 70 us.
+const SWITCHES: usize = 16;
+
+/// The clocks of one pause.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Clocks {
+    /// When the task was interrupted.
+    pub time_ns: u64,
+    /// Where.
+    pub cpu: u32,
+    /// The interrupted task.
+    pub task: u32,
+    /// What the task ran at, in kHz.
+    pub first_khz: u32,
+    /// What the core runs at when no level is held.
+    pub last_khz: u32,
+    /// What the task's own code demands; `None`: another task ran instead.
+    pub alone_khz: Option<u32>,
+}
+
+impl Clocks {
+    /// What a pause without counters would have seen where this sample was taken.
+    pub(crate) fn of(sample: &Sample, turbo: &Turbo) -> Self {
+        let khz = |hz: u64| u32::try_from(hz / 1000).unwrap_or(u32::MAX);
+        let if_demanding = |own| Moment::if_demanding(sample, turbo, Method::Published, own);
+        let alone = if_demanding(sample.level_alone);
+        Self {
+            time_ns: sample.time_ns,
+            cpu: sample.cpu,
+            task: sample.task,
+            first_khz: khz(alone.actual_hz),
+            last_khz: khz(if_demanding(0).ideal_hz),
+            alone_khz: Some(khz(alone.ideal_hz)),
+        }
+    }
+
+    /// Whether the clock changed when nothing but scalar code ran on the core.
+    fn has_changed(&self) -> bool {
+        let ratio = f64::from(self.last_khz) / f64::from(self.first_khz).max(1.0);
+        (ratio - 1.0).abs() > CHANGE_MIN
+    }
+
+    /// The share of its time that the task lost to the levels of other tasks; negative where the
+    /// clock fell for another reason. `None`: it is not known what the task demands.
+    #[must_use]
+    pub fn lost(&self) -> Option<f64> {
+        if !self.has_changed() {
+            return Some(0.0);
+        }
+        let alone_khz = self.alone_khz.filter(|&khz| khz > 0)?;
+        Some(1.0 - f64::from(self.first_khz) / f64::from(alone_khz))
+    }
+}
+
+/// The clocks of a pause, and the tasks that ran on the core before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClocksWithStays {
+    /// The clocks.
+    pub clocks: Clocks,
+    /// Until the task was interrupted.
+    pub stays: Vec<Stay>,
+}
+
+/// What a pause met on its CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// A task was interrupted.
+    Task {
+        /// The task.
+        task: u32,
+        /// When.
+        time_ns: u64,
+        /// Whether no other task ran between the two looks.
+        is_alone: bool,
+    },
+    /// No task.
+    Idle,
+    /// Switches are missing.
+    Unknown,
+}
+
+/// The last switches of a CPU, by which a pause finds the task that it interrupted.
+#[derive(Clone, Debug, Default)]
+pub struct LastSwitches(VecDeque<Switch>);
+
+#[derive(Clone, Copy, Debug)]
+struct Switch {
+    time_ns: u64,
+    prev: u32,
+    next: u32,
+}
+
+impl LastSwitches {
+    /// A CPU goes from a task to another; 0 is none.
+    pub fn add(&mut self, time_ns: u64, prev: u32, next: u32) {
+        self.0.truncate(SWITCHES - 1);
+        self.0.push_front(Switch { time_ns, prev, next });
+    }
+
+    /// What the last pause of that thread met: it came for its first look, slept, and came again.
+    #[must_use]
+    pub fn met(&self, by: u32) -> Met {
+        let is_look = |switch: &&Switch| switch.next == by;
+        let mut looks = self.0.iter().enumerate().filter(|(_, switch)| is_look(switch));
+        let (Some((second, again)), Some((first, interrupted))) = (looks.next(), looks.next())
+        else {
+            return Met::Unknown;
+        };
+        let is_alone = first == second + 2 && again.prev == interrupted.prev;
+        match interrupted.prev {
+            0 => Met::Idle,
+            task => Met::Task { task, time_ns: interrupted.time_ns, is_alone },
+        }
+    }
+}
+
+impl Items {
+    /// Of the clocks of pauses, whose times are random. Where the clock changed, and another task
+    /// ran instead of the interrupted one, the pauses that show what that group demands stand for
+    /// those that do not; a pause without a change needs no such look.
+    pub(crate) fn of_clocks(profile: &Profile, shown: &Shown) -> Self {
+        let groups = profile.groups.len();
+        let mut counts = vec![Counts::default(); groups];
+        let with_group =
+            || profile.clocks.iter().filter_map(|it| Some((profile.group(it.clocks.task)?, it)));
+        for (group, ClocksWithStays { clocks, .. }) in with_group() {
+            counts[group].all += 1;
+            if clocks.has_changed() {
+                counts[group].changed += 1;
+                counts[group].changed_with_loss += usize::from(clocks.lost().is_some());
+            }
+        }
+        let item = |(group, ClocksWithStays { clocks, stays }): (usize, &ClocksWithStays)| {
+            let lost = clocks.lost()?;
+            let &Clocks { cpu, time_ns, .. } = clocks;
+            let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], is_by_sibling: None };
+            let weight = if clocks.has_changed() { counts[group].weight() } else { 1.0 };
+            let losses = vec![loss_of(lost, &at, shown, profile)];
+            Some(Item { group, level: 1, weight, own: 0, losses })
+        };
+        let basis = |counts: &Counts| match counts.is_enough() {
+            true => Basis::Measured,
+            false => Basis::Unknown,
+        };
+        Self {
+            items: with_group().filter_map(item).collect(),
+            samples: counts.iter().map(|counts| counts.all).collect(),
+            basis: counts.iter().map(basis).collect(),
+            is_published: true,
+        }
+    }
+}
+
+/// The pauses of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    all: usize,
+    changed: usize,
+    /// Of the changed ones, those that show what the task demands.
+    changed_with_loss: usize,
+}
+
+impl Counts {
+    /// How many pauses with a change one of them stands for.
+    fn weight(self) -> f64 {
+        self.changed as f64 / self.changed_with_loss.max(1) as f64
+    }
+
+    /// Whether they say what the group lost.
+    fn is_enough(self) -> bool {
+        let is_known = self.changed_with_loss > 0 || self.changed * UNKNOWN_SHARE <= self.all;
+        self.all >= SAMPLES_MIN && is_known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn clocks(first_khz: u32, last_khz: u32, alone_khz: u32) -> Clocks {
+        Clocks { time_ns: 0, cpu: 0, task: 0, first_khz, last_khz, alone_khz: Some(alone_khz) }
+    }
+
+    #[test]
+    fn a_loss_is_against_what_the_task_demands_itself() {
+        let lost = |first, last, alone| clocks(first, last, alone).lost().unwrap();
+        // Held by another task; demanded by the task itself; a lower level of its own.
+        assert!((lost(1_900_000, 2_800_000, 2_800_000) - 0.3214).abs() < 1e-3);
+        assert_eq!(lost(1_900_000, 2_800_000, 1_900_000), 0.0);
+        assert!((lost(1_900_000, 2_800_000, 2_400_000) - 0.2083).abs() < 1e-3);
+    }
+
+    #[test]
+    fn changes_that_no_level_makes_are_none_or_cancel_out() {
+        let lost = |first, last, alone| clocks(first, last, alone).lost().unwrap();
+        assert_eq!(lost(2_000_000, 2_010_000, 2_040_000), 0.0);
+        let up_and_down =
+            lost(2_000_000, 2_100_000, 2_100_000) + lost(2_100_000, 2_000_000, 2_000_000);
+        assert!(up_and_down.abs() < 0.003);
+    }
+
+    #[test]
+    fn a_loss_is_unknown_only_where_the_clock_changed_and_another_task_ran() {
+        let without = |first, last| Clocks { alone_khz: None, ..clocks(first, last, 0) }.lost();
+        assert_eq!(without(2_000_000, 2_010_000), Some(0.0));
+        assert_eq!(without(1_900_000, 2_800_000), None);
+        assert_eq!(clocks(0, 0, 0).lost(), None);
+    }
+
+    #[test]
+    fn known_losses_stand_for_unknown_ones() {
+        let counts = |all, changed, changed_with_loss| Counts { all, changed, changed_with_loss };
+        assert_eq!(counts(20, 6, 2).weight(), 3.0);
+        assert!(counts(20, 6, 2).is_enough() && counts(100, 2, 0).is_enough());
+        assert!(!counts(100, 3, 0).is_enough() && !counts(5, 0, 0).is_enough());
+    }
+
+    #[test]
+    fn a_pause_finds_the_task_that_it_interrupted() {
+        let met = |switches: &[(u32, u32)]| {
+            let mut last = LastSwitches::default();
+            for (at, &(prev, next)) in switches.iter().enumerate() {
+                last.add(at as u64, prev, next);
+            }
+            last.met(9)
+        };
+        let task = |task, time_ns, is_alone| Met::Task { task, time_ns, is_alone };
+        // The thread gets its order, sleeps, looks, sleeps, and looks again.
+        assert_eq!(met(&[(5, 9), (9, 5), (5, 9), (9, 5), (5, 9)]), task(5, 2, true));
+        assert_eq!(met(&[(5, 9), (9, 5), (5, 9), (9, 5)]), task(5, 0, true));
+        assert_eq!(met(&[(0, 9), (9, 0), (0, 9)]), Met::Idle);
+        // Another task ran between the looks, or instead.
+        assert_eq!(met(&[(5, 9), (9, 6), (6, 5), (5, 9)]), task(5, 0, false));
+        assert_eq!(met(&[(5, 9), (9, 6), (6, 9)]), task(5, 0, false));
+        assert_eq!(met(&[(5, 9)]), Met::Unknown);
+        assert_eq!(met(&[(5, 6), (6, 7)]), Met::Unknown);
+    }
+}
