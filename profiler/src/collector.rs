@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use cpu_model::CpuModel;
 use random::SplitMix64;
 
-use crate::clocks::{Clocks, ClocksWithStays};
+use crate::clocks::Clocks;
 use crate::profile::{
-    Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times, hold_ns,
+    ClocksWithStays, Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times, hold_ns,
 };
 use crate::sample::{Sample, Tally};
 use crate::times::Adder;

@@ -1,6 +1,7 @@
 //! How much is lost to wide instructions, by which task, and to which.
 
 mod basis;
+mod clock_items;
 mod clocks;
 mod collector;
 mod culprits;
@@ -23,14 +24,16 @@ mod times;
 mod truth;
 
 pub use basis::Basis;
-pub use clocks::{Clocks, ClocksWithStays};
+pub use clocks::Clocks;
 pub use collector::Collector;
 pub use culprits::Cause;
 pub use groups::By;
 pub use machine::{Machine, Reading, main_level};
 pub use overhead::{Method, Moment};
 pub use plan::Plan;
-pub use profile::{Demand, Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times};
+pub use profile::{
+    ClocksWithStays, Demand, Pairs, Profile, SampleWithStays, Slice, SliceWithStays, Stay, Times,
+};
 pub use sample::{Sample, Tally};
 pub use sampler::Sampler;
 pub use truth::Truth;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cpu_model::{CpuModel, LEVELS_MAX};
 
-use crate::clocks::ClocksWithStays;
+use crate::clocks::Clocks;
 use crate::sample::{Sample, Tally};
 
 /// Everything that an analysis needs; its size does not grow with switches. Times are of one clock.
@@ -83,6 +83,15 @@ pub struct SampleWithStays {
     /// The sample.
     pub sample: Sample,
     /// Until the sample began.
+    pub stays: Vec<Stay>,
+}
+
+/// The clocks of a pause, and the tasks that ran on the core before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClocksWithStays {
+    /// The clocks.
+    pub clocks: Clocks,
+    /// Until the task was interrupted.
     pub stays: Vec<Stay>,
 }
 

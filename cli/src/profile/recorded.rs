@@ -41,35 +41,25 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     };
     let profile = recorded::profile(&cpu, &history, &reading);
     ensure!(!profile.groups.is_empty(), "{file}: no task is recorded");
-    let has_pauses =
-        history.records.iter().any(|record| matches!(record.event, Event::Pause { .. }));
-    let matrix = match has_pauses {
-        true => Matrix::of_clocks(&profile, options.seed),
-        false => Matrix::of_slices(&profile, options.seed),
-    };
+    let has_pauses = has_record(&history, |event| matches!(event, Event::Pause { .. }));
+    let analyse = if has_pauses { Matrix::of_clocks } else { Matrix::of_slices };
+    let matrix = analyse(&profile, options.seed);
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
-    let has_registers =
-        history.records.iter().any(|record| matches!(record.event, Event::Registers { .. }));
     let estimator = match (has_wide, has_classes) {
         _ if has_pauses => Estimator::Clock,
         _ if !has_levels && !has_classes => Estimator::NoLevels,
         (true, true) => Estimator::Classes,
         (true, false) => Estimator::Registers,
-        (false, _) if has_registers => Estimator::NoneShown,
-        (false, _) => Estimator::NotRecorded,
+        (false, _) => without_wide(&history),
     };
-    let has_topology = reading.threads_per_core.or(header.threads_per_core).is_some();
+    let threads_per_core = reading.threads_per_core.or(header.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
     let victims = victims(&profile, &matrix, None);
     let samples = has_pauses.then(|| Tally { held: without_clock(header), ..profile.tally });
-    let nothing_to_gain = match (estimator, &samples) {
-        (Estimator::Clock, Some(samples)) => clock::nothing_to_gain(&victims, samples),
-        (Estimator::NoLevels, _) => Some(true),
-        _ => None,
-    };
-    let cpus_ns = u64::from(header.cpus) * header.end_ns.saturating_sub(header.start_ns);
-    let paused_pct = 100.0 * profile.tally.paused_ns as f64 / cpus_ns.max(1) as f64;
+    let measured = || samples.as_ref().and_then(|it| clock::nothing_to_gain(&victims, it));
+    let nothing_to_gain = if estimator == Estimator::NoLevels { Some(true) } else { measured() };
+    let length_ns = header.end_ns.saturating_sub(header.start_ns);
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
@@ -78,14 +68,17 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         seed: options.seed,
         runs: None,
         cpus: header.cpus,
-        length_s: header.end_ns.saturating_sub(header.start_ns) as f64 / 1e9,
+        length_s: length_ns as f64 / 1e9,
         unprofiled_s: None,
         estimator,
-        samples,
         nothing_to_gain,
-        paused_pct: has_pauses.then_some(paused_pct),
-        knows_siblings: has_topology,
-        threads_per_core: reading.threads_per_core.or(header.threads_per_core).unwrap_or(1),
+        paused_pct: samples.as_ref().map(|samples| {
+            let cores = header.cpus.div_ceil(threads_per_core.unwrap_or(1).max(1));
+            100.0 * samples.paused_ns as f64 / (u64::from(cores) * length_ns).max(1) as f64
+        }),
+        samples,
+        knows_siblings: threads_per_core.is_some(),
+        threads_per_core: threads_per_core.unwrap_or(1),
         longer_by_profiling_pct: None,
         is_own_table,
         victims,
@@ -95,6 +88,18 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         notes: notes(header),
         time_line: Some(TimeLine::of(&history, args.focus.by(), PARTS)),
     })
+}
+
+/// What a recording without wide code shows.
+fn without_wide(history: &History) -> Estimator {
+    match has_record(history, |event| matches!(event, Event::Registers { .. })) {
+        true => Estimator::NoneShown,
+        false => Estimator::NotRecorded,
+    }
+}
+
+fn has_record(history: &History, is_it: impl Fn(&Event) -> bool) -> bool {
+    history.records.iter().any(|record| is_it(&record.event))
 }
 
 /// The stacks of wide code, those of the greatest losses first.

@@ -1,0 +1,83 @@
+//! Moments of victims from pauses without counters.
+
+use crate::basis::Basis;
+use crate::clocks::Clocks;
+use crate::culprits::Where;
+use crate::items::{Item, Items, SAMPLES_MIN, loss_of};
+use crate::profile::{ClocksWithStays, Profile};
+use crate::shown::Shown;
+
+/// So small a share of a group's pauses may have a loss that is not known: 1 in this many.
+const UNKNOWN_SHARE: usize = 50;
+
+impl Items {
+    /// Of the clocks of pauses, whose times are random. Where the clock changed, and another task
+    /// ran instead of the interrupted one, the pauses that show what that group demands stand for
+    /// those that do not; a pause without a change needs no such look.
+    pub(crate) fn of_clocks(profile: &Profile, shown: &Shown) -> Self {
+        let groups = profile.groups.len();
+        let mut counts = vec![Counts::default(); groups];
+        let with_group =
+            || profile.clocks.iter().filter_map(|it| Some((profile.group(it.clocks.task)?, it)));
+        for (group, ClocksWithStays { clocks, .. }) in with_group() {
+            counts[group].all += 1;
+            if clocks.has_changed() {
+                counts[group].changed += 1;
+                counts[group].changed_with_loss += usize::from(clocks.lost().is_some());
+            }
+        }
+        let item = |(group, ClocksWithStays { clocks, stays }): (usize, &ClocksWithStays)| {
+            let lost = clocks.lost()?;
+            let &Clocks { cpu, time_ns, .. } = clocks;
+            let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], is_by_sibling: None };
+            let weight = if clocks.has_changed() { counts[group].weight() } else { 1.0 };
+            let losses = vec![loss_of(lost, &at, shown, profile)];
+            Some(Item { group, level: 1, weight, own: 0, losses })
+        };
+        let basis = |counts: &Counts| match counts.is_enough() {
+            true => Basis::Measured,
+            false => Basis::Unknown,
+        };
+        Self {
+            items: with_group().filter_map(item).collect(),
+            samples: counts.iter().map(|counts| counts.all).collect(),
+            basis: counts.iter().map(basis).collect(),
+            is_published: true,
+        }
+    }
+}
+
+/// The pauses of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    all: usize,
+    changed: usize,
+    /// Of the changed ones, those that show what the task demands.
+    changed_with_loss: usize,
+}
+
+impl Counts {
+    /// How many pauses with a change one of them stands for.
+    fn weight(self) -> f64 {
+        self.changed as f64 / self.changed_with_loss.max(1) as f64
+    }
+
+    /// Whether they say what the group lost.
+    fn is_enough(self) -> bool {
+        let is_known = self.changed_with_loss > 0 || self.changed * UNKNOWN_SHARE <= self.all;
+        self.all >= SAMPLES_MIN && is_known
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn known_losses_stand_for_unknown_ones() {
+        let counts = |all, changed, changed_with_loss| Counts { all, changed, changed_with_loss };
+        assert_eq!(counts(20, 6, 2).weight(), 3.0);
+        assert!(counts(20, 6, 2).is_enough() && counts(100, 2, 0).is_enough());
+        assert!(!counts(100, 3, 0).is_enough() && !counts(5, 0, 0).is_enough());
+    }
+}
