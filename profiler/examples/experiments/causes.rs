@@ -138,19 +138,18 @@ pub fn lost(
         let passed_ns = record.time_ns - then_ns;
         if passed_ns > 0 {
             then_ns = record.time_ns;
-            let on = |core: usize| &running[core * threads..(core + 1) * threads];
-            let active = (0..cores).filter(|&core| on(core).iter().any(Option::is_some)).count();
+            let on_cores = running.chunks(threads);
+            let active = on_cores.clone().filter(|on| on.iter().any(Option::is_some)).count();
             let row = cpu.turbo.row(machine.turbo_cores.unwrap_or(active as u32));
-            for core in 0..cores {
-                for (thread, task) in on(core).iter().enumerate() {
+            for (on, &license) in on_cores.zip(&licenses) {
+                for (thread, task) in on.iter().enumerate() {
                     let Some(task) = *task else { continue };
                     if workload.threads[task].application as usize != application {
                         continue;
                     }
-                    let mut others = on(core).iter().enumerate().filter(|it| it.0 != thread);
+                    let mut others = on.iter().enumerate().filter(|it| it.0 != thread);
                     let sibling = others.find_map(|(_, other)| *other).map(|other| codes[other]);
-                    let (own, license) = (codes[task], licenses[core]);
-                    let place = Place { own, sibling, license, row, cpu, smt_share };
+                    let place = Place { own: codes[task], sibling, license, row, cpu, smt_share };
                     sum.add(&place.lost(passed_ns as f64));
                 }
             }

@@ -3,7 +3,7 @@
 use profiler::{Machine, Plan, Reading, Sampler};
 use simulator::{Operated, Operator, SliceCounts};
 
-use crate::requests::Requests;
+use crate::requests::{Latencies, Requests};
 use crate::work::{Result, SAMPLES_A_SECOND, Work};
 
 const RUNS: u64 = 5;
@@ -61,7 +61,7 @@ pub fn rows() -> Result<()> {
     let columns: Vec<String> =
         QUANTILES_E5.iter().map(|share| format!("p{}_us", *share as f64 / 1000.0)).collect();
     println!(
-        "service_us,gap_us,profiler,seed,requests,busy_pct,paused_ms,mean_us,{},max_us",
+        "service_us,gap_us,profiler,seed,requests,busy_pct,paused_ms,mean_us,{},max_us,hit",
         columns.join(",")
     );
     for (service_us, gap_us) in REQUESTS_US {
@@ -94,7 +94,7 @@ fn row(work: &Work, case: &str, name: &str, seed: u64, plan: Option<Plan>) -> Re
     };
     let config = work.config(seed);
     let outcome = simulator::run_operated(&work.cpu, &work.workload, &config, &mut watch)?;
-    let latencies_ns = watch.requests.latencies_ns()?;
+    let Latencies { sorted_ns: latencies_ns, hit } = watch.requests.latencies()?;
     let count = latencies_ns.len();
     let us = |ns: u64| ns as f64 / 1000.0;
     let quantiles = QUANTILES_E5.map(|share| {
@@ -107,7 +107,8 @@ fn row(work: &Work, case: &str, name: &str, seed: u64, plan: Option<Plan>) -> Re
     let busy_pct = 100.0 * outcome.busy_ns as f64 / (32.0 * outcome.simulated_ns as f64);
     let paused_ms = outcome.paused_ns as f64 / 1e6;
     println!(
-        "{case},{name},{seed},{count},{busy_pct:.1},{paused_ms:.1},{mean_us:.2},{},{max_us:.1}",
+        "{case},{name},{seed},{count},{busy_pct:.1},{paused_ms:.1},{mean_us:.2},{},{max_us:.1},\
+         {hit}",
         quantiles.join(",")
     );
     Ok(())

@@ -4,6 +4,18 @@
 /// take up to 20 us beside a busy sibling, requests more than 90.
 const REQUEST_MIN_NS: u64 = 60_000;
 
+/// Time on a CPU without progress from which a request counts as hit by a pause of 0.7 ms.
+const HIT_MIN_NS: u64 = 500_000;
+
+/// Latencies of a run.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Latencies {
+    /// From when each request was to be sent until its answer, ascending.
+    pub sorted_ns: Vec<u64>,
+    /// Requests whose server stood still for long.
+    pub hit: usize,
+}
+
 /// Follows clients and servers. A client wakes, sends one request and sleeps; a server blocks after
 /// each request.
 pub struct Requests {
@@ -17,6 +29,7 @@ pub struct Requests {
     sent_ns: Vec<(u64, u64)>,
     /// Beginning and end of the answers.
     answered_ns: Vec<(u64, u64)>,
+    hit: usize,
 }
 
 /// A task's time from a wake-up until it blocks, on one CPU or several.
@@ -40,6 +53,7 @@ impl Requests {
             running: vec![None; cpus],
             sent_ns: Vec::new(),
             answered_ns: Vec::new(),
+            hit: 0,
         }
     }
 
@@ -74,16 +88,17 @@ impl Requests {
             self.sent_ns.push((stay.left_ns, stay.runnable_ns));
         } else if !self.is_client[task] && stay.busy_ns >= REQUEST_MIN_NS {
             self.answered_ns.push((stay.began_ns, stay.left_ns));
+            let still_ns = stay.left_ns - stay.began_ns - stay.busy_ns;
+            self.hit += usize::from(still_ns >= HIT_MIN_NS);
         }
     }
 
-    /// Times from when each request was to be sent until its answer, ascending. Requests are
-    /// answered in the order in which they were sent; those that the run's end cuts off, at most
-    /// one a server, are left out.
+    /// Requests are answered in the order in which they were sent; those that the run's end cuts
+    /// off, at most one a server, are left out.
     ///
     /// # Errors
     /// When a request was answered too soon, or is lost: switches were misread.
-    pub fn latencies_ns(mut self) -> Result<Vec<u64>, String> {
+    pub fn latencies(mut self) -> Result<Latencies, String> {
         let is_running = |task: usize| self.running.contains(&Some(task as u32));
         let gone: Vec<usize> = (0..self.stays.len()).filter(|&task| !is_running(task)).collect();
         gone.into_iter().for_each(|task| self.end(task));
@@ -94,14 +109,14 @@ impl Requests {
         if answered > sent || sent - answered > servers {
             return Err(format!("{answered} of {sent} requests were answered"));
         }
-        let mut latencies_ns = Vec::new();
+        let mut sorted_ns = Vec::new();
         for (&(sent_ns, wanted_ns), &(_, ended_ns)) in self.sent_ns.iter().zip(&self.answered_ns) {
             if ended_ns < sent_ns + REQUEST_MIN_NS {
                 return Err(format!("the request of {sent_ns} ns was answered at {ended_ns} ns"));
             }
-            latencies_ns.push(ended_ns - wanted_ns);
+            sorted_ns.push(ended_ns - wanted_ns);
         }
-        latencies_ns.sort_unstable();
-        Ok(latencies_ns)
+        sorted_ns.sort_unstable();
+        Ok(Latencies { sorted_ns, hit: self.hit })
     }
 }

@@ -7,7 +7,8 @@ use crate::work::{Result, Work};
 
 const NOW_KHZ: u32 = 2_800_000;
 const NEXT_KHZ: u32 = 1_900_000;
-/// Shares of the time at the reference frequency that wait for memory, in permille.
+/// Shares of the time that wait for memory, in permille: of that at the reference frequency where
+/// programs are simulated, of that at 2.8 GHz in the arithmetic.
 const STALLS: [u32; 7] = [0, 50, 150, 300, 500, 700, 900];
 /// D has 1 and 16; 32 share their cores.
 const INSTANCES: [u32; 3] = [1, 16, 32];

@@ -66,7 +66,7 @@ pub fn rows() -> Result<()> {
             let matrix = Matrix::of_samples(&profile, method, 1);
             let victim = &matrix.victims[0];
             let unknown = matrix.entries.iter().filter(|it| it.culprit.is_none());
-            let unknown_ns: f64 = unknown.map(|it| it.lost_ns.value).sum();
+            let unknown_ns = unknown.fold(0.0, |sum, it| sum + it.lost_ns.value);
             let overhead_pct = victim.overhead_pct.value;
             println!(
                 "{rate},{},{},{name},{overhead_pct:.3},{:.3},{:.3},{:.3},{}",
