@@ -29,7 +29,7 @@ impl Items {
         let item = |(group, ClocksWithStays { clocks, stays }): (usize, &ClocksWithStays)| {
             let lost = clocks.lost()?;
             let &Clocks { cpu, time_ns, .. } = clocks;
-            let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], is_by_sibling: None };
+            let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], sibling_share: None };
             let weight = if clocks.has_changed() { counts[group].weight() } else { 1.0 };
             let losses = vec![loss_of(lost, &at, shown, profile)];
             Some(Item { group, level: 1, weight, own: 0, losses })

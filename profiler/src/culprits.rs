@@ -72,7 +72,6 @@ pub(crate) fn parts(moment: &Where, shown: &Shown, profile: &Profile) -> Vec<Par
             parts.add(Some(group), Cause::Hold, shown.above(group, moment.own_level));
         }
     }
-    parts.believe(moment);
     parts.normalised(moment)
 }
 
@@ -92,8 +91,8 @@ pub(crate) struct Where<'a> {
     /// Tasks that ran on the core during the victim's slice or within the hold before; empty where
     /// only the moment counts.
     pub company: &'a [u32],
-    /// Whether a sibling causes the loss, if step 5 measured.
-    pub is_by_sibling: Option<bool>,
+    /// The share of the loss that siblings cause, if step 5 measured it.
+    pub sibling_share: Option<f64>,
 }
 
 /// A task that may hold the level.
@@ -118,23 +117,26 @@ impl Parts {
         }
     }
 
-    /// Keeps the parts that agree with step 5.
-    fn believe(&mut self, moment: &Where) {
-        let Some(is_by_sibling) = moment.is_by_sibling else { return };
-        let is_it = |part: &Part| (part.cause == Cause::Sibling) == is_by_sibling;
-        if self.0.iter().any(is_it) {
-            self.0.retain(is_it);
+    /// All parts add up to 1; those of siblings to their share, if step 5 measured it.
+    fn normalised(mut self, moment: &Where) -> Vec<Part> {
+        let is_by_sibling = |part: &Part| part.cause == Cause::Sibling;
+        match moment.sibling_share {
+            None => self.scale(|_| true, 1.0, Cause::Hold),
+            Some(share) => {
+                self.scale(is_by_sibling, share, Cause::Sibling);
+                self.scale(|part| !is_by_sibling(part), 1.0 - share, Cause::Hold);
+            }
         }
+        self.0
     }
 
-    fn normalised(mut self, moment: &Where) -> Vec<Part> {
-        let sum: f64 = self.0.iter().map(|part| part.share).sum();
-        if sum <= 0.0 {
-            let is_by_sibling = moment.is_by_sibling == Some(true);
-            let cause = if is_by_sibling { Cause::Sibling } else { Cause::Hold };
-            return vec![Part { culprit: None, cause, share: 1.0 }];
+    /// Some parts add up to a share, which is of an unknown culprit if there are none of them.
+    fn scale(&mut self, is_it: impl Fn(&Part) -> bool, share: f64, cause: Cause) {
+        let sum: f64 = self.0.iter().filter(|part| is_it(part)).map(|part| part.share).sum();
+        if sum > 0.0 {
+            self.0.iter_mut().filter(|part| is_it(part)).for_each(|it| it.share *= share / sum);
+        } else if share > 0.0 {
+            self.0.push(Part { culprit: None, cause, share });
         }
-        self.0.iter_mut().for_each(|part| part.share /= sum);
-        self.0
     }
 }

@@ -124,18 +124,24 @@ impl Reader<'_> {
         let SampleWithStays { sample, stays } = seen;
         let turbo = &self.profile.cpu.turbo;
         let level = main_level_of(&sample.level_cycles)?;
-        let is_by_sibling = sample.level_beside.map(|level| level > sample.level_alone);
         let (cpu, time_ns) = (sample.cpu, sample.time_ns);
-        let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], is_by_sibling };
-        let moment = |own_level: u8| Moment::if_demanding(sample, turbo, method, own_level);
-        let losses =
-            (0..=level).map(|own_level| self.loss(moment(own_level).lost(), own_level, &at));
+        let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], sibling_share: None };
+        let lost = |level: u8| Moment::if_demanding(sample, turbo, method, level).lost();
+        let losses = (0..=level).map(|own_level| {
+            let all = lost(own_level);
+            // With the siblings the ideal frequency is lower; what is lost beyond is the delay.
+            let by_delay =
+                |beside: u8| if all > 0.0 { lost(beside.max(own_level)) / all } else { 0.0 };
+            let sibling_share =
+                sample.level_beside.map(|beside| (1.0 - by_delay(beside)).clamp(0.0, 1.0));
+            self.loss(all, own_level, &Where { sibling_share, ..at })
+        });
         let own = method.own_level(sample);
         let weight = match method {
             Method::Ours => 1.0,
             // Samples weigh by the performance that they would have had (Eq. D 4.2).
             Method::Published => {
-                let moment = moment(own);
+                let moment = Moment::if_demanding(sample, turbo, method, own);
                 moment.actual_hz as f64 * moment.faster
             }
         };
@@ -199,7 +205,7 @@ impl Reader<'_> {
         let times = policy::counted_times(turbo, row.slow as usize, &slice.counts);
         let stall_q30 = stall_share_q30(slice);
         let (cpu, time_ns) = (slice.cpu, slice.ended_ns);
-        let at = Where { cpu, time_ns, own_level: 0, stays, company, is_by_sibling: None };
+        let at = Where { cpu, time_ns, own_level: 0, stays, company, sibling_share: None };
         let of_level = |level: u8| {
             let mut shares = policy::Shares::default();
             shares.q30[usize::from(level)] = policy::ONE;
