@@ -1,6 +1,7 @@
 //! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
 
 mod focus;
+mod labels;
 #[cfg(feature = "record")]
 mod live;
 mod merge;
@@ -20,6 +21,7 @@ use clap::{Parser, ValueEnum};
 use profiler::matrix::{Entry, Estimate, Matrix, Victim};
 use profiler::time_line::TimeLine;
 use profiler::{Basis, Profile, Tally, Truth};
+use sensors::control_groups::Labels;
 use serde::Serialize;
 
 use crate::compare::Classes;
@@ -223,6 +225,9 @@ enum Estimator {
 #[derive(Serialize)]
 pub struct VictimReport {
     name: String,
+    /// Of a control group: its container, pod, virtual machine or unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Labels>,
     cpu_time_s: f64,
     waited_s: f64,
     samples: usize,
@@ -351,6 +356,7 @@ fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Ve
         let truth = truth.map(|both| both.map(|truth| truth.overhead_pct(victim.group)));
         VictimReport {
             name: profile.groups[victim.group].clone(),
+            labels: None,
             cpu_time_s: victim.cpu_time_ns as f64 / 1e9,
             waited_s: victim.waited_ns as f64 / 1e9,
             samples: victim.samples,

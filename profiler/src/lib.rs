@@ -24,7 +24,7 @@ mod truth;
 pub use basis::Basis;
 pub use collector::Collector;
 pub use culprits::Cause;
-pub use groups::By;
+pub use groups::{By, Names};
 pub use machine::{Machine, Reading, main_level};
 pub use overhead::{Method, Moment};
 pub use plan::Plan;

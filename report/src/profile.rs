@@ -59,6 +59,8 @@ pub struct Victim {
     pub name: String,
     /// What else is known of it, such as its container: names and values.
     pub labels: Vec<(String, String)>,
+    /// Its full path, if it is a control group; shown where the pointer is on its name.
+    pub path: Option<String>,
     /// CPU time, in s.
     pub cpu_time_s: f64,
     /// Time for which its threads were runnable and did not run, in s.

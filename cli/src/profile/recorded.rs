@@ -5,12 +5,12 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use profiler::matrix::Matrix;
-use profiler::recorded;
 use profiler::time_line::TimeLine;
+use profiler::{Names, recorded};
 use trace::{Event, Header, History, Source};
 
 use super::table::CpuOf;
-use super::{Args, Estimator, LossReport, Report, StackReport, losses, victims};
+use super::{Args, Estimator, LossReport, Report, StackReport, labels, losses, victims};
 use crate::compare::annotated;
 
 /// Equal parts of a recording's time that its time line has for each CPU.
@@ -23,7 +23,8 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
     options.set.refuse_parameters()?;
-    let (history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let (mut history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
     let machine = CpuOf::machine(header.facts.get("machine").map_or("", String::as_str));
     let named = options.cpu.clone().or_else(|| header.cpu.clone());
@@ -54,6 +55,10 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     };
     let has_topology = reading.threads_per_core.or(header.threads_per_core).is_some();
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
+    let mut victims = victims(&profile, &matrix, None);
+    for victim in &mut victims {
+        victim.labels = labels::of_group(&labels, reading.by, &victim.name);
+    }
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
@@ -71,7 +76,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         threads_per_core: reading.threads_per_core.or(header.threads_per_core).unwrap_or(1),
         longer_by_profiling_pct: None,
         is_own_table,
-        victims: victims(&profile, &matrix, None),
+        victims,
         stacks: stacks(&history, args, &losses),
         losses,
         focus: args.focus.names(&history)?,
@@ -83,6 +88,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
 /// The stacks of wide code, those of the greatest losses first.
 fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackReport> {
     let header = &history.header;
+    let names = Names::of(&header.tasks, args.focus.by());
     let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for record in &history.records {
         if let Event::Stack { task, stack } = record.event {
@@ -93,7 +99,7 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
         let at = header.tasks.binary_search_by_key(&tid, |task| task.tid).ok()?;
         let task = &header.tasks[at];
         Some(StackReport {
-            culprit: args.focus.by().name(task),
+            culprit: names.name(task),
             thread: task.comm.clone(),
             functions: header.stacks.get(stack as usize)?.clone(),
             count,

@@ -2,7 +2,7 @@
 
 use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
 
-use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, print};
+use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, labels, print};
 
 /// The content of the page.
 pub fn view(report: &Report) -> View {
@@ -56,7 +56,8 @@ fn of_basis(basis: &str, estimate: &EstimateReport) -> Interval {
 fn victim(victim: &VictimReport) -> Victim {
     Victim {
         name: victim.name.clone(),
-        labels: Vec::new(),
+        labels: victim.labels.as_ref().map_or_else(Vec::new, labels::pairs),
+        path: victim.labels.as_ref().map(|it| it.path.clone()),
         cpu_time_s: victim.cpu_time_s,
         waited_s: victim.waited_s,
         lost_s: of_basis(victim.basis, &victim.lost_s),
