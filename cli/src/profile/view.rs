@@ -2,7 +2,12 @@
 
 use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
 
+use sensors::control_groups::Labels;
+
 use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, labels, print};
+
+/// Digits of a container's id, as Docker shows them.
+const SHORT_ID: usize = 12;
 
 /// The content of the page.
 pub fn view(report: &Report) -> View {
@@ -56,7 +61,7 @@ fn of_basis(basis: &str, estimate: &EstimateReport) -> Interval {
 fn victim(victim: &VictimReport) -> Victim {
     Victim {
         name: victim.name.clone(),
-        labels: victim.labels.as_ref().map_or_else(Vec::new, labels::pairs),
+        labels: victim.labels.as_ref().map_or_else(Vec::new, shown_labels),
         path: victim.labels.as_ref().map(|it| it.path.clone()),
         cpu_time_s: victim.cpu_time_s,
         waited_s: victim.waited_s,
@@ -65,6 +70,19 @@ fn victim(victim: &VictimReport) -> Victim {
         basis: victim.basis,
         demands: victim.demands.clone(),
     }
+}
+
+/// The labels as a reader needs them: 12 digits of a container's id, and the unit only of what is no
+/// container, as names of its units repeat the id.
+fn shown_labels(labels: &Labels) -> Vec<(String, String)> {
+    let short_id = labels.container_id.as_ref().map(|id| id.chars().take(SHORT_ID).collect());
+    let is_container = labels.container_id.is_some();
+    labels::pairs(&Labels {
+        container_id: short_id,
+        systemd_unit: labels.systemd_unit.clone().filter(|_| !is_container),
+        systemd_slice: labels.systemd_slice.clone().filter(|_| !is_container),
+        ..labels.clone()
+    })
 }
 
 fn loss(loss: &LossReport) -> Loss {

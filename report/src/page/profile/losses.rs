@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{bounds_pct, culprit, known, left_out, name, share_pct, time};
+use super::words::{bounds_pct, culprit, known, left_out, name, named, share_pct, time};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
@@ -150,7 +150,7 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     let has = |of: fn(&Loss) -> f64| losses.iter().any(|loss| known(of(loss)) > 0.0);
     let mut heads = vec!["victim", "culprit"];
     let mut notes = Vec::new();
-    let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(loss)).collect();
+    let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(view, loss)).collect();
     let mut add = |new: &[&'static str], note, of: &dyn Fn(&Loss) -> Vec<Cell>| {
         heads.extend(new);
         notes.push(note);
@@ -184,8 +184,10 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     format!("{}<p class=\"soft\">{notes}</p>\n", table(caption, &heads, &rows))
 }
 
-fn names(loss: &Loss) -> Vec<Cell> {
-    vec![Cell::text(&name(&loss.victim)), Cell::text(&culprit(loss.culprit.as_deref()))]
+fn names(view: &View, loss: &Loss) -> Vec<Cell> {
+    let unknown = || Cell::text(&culprit(None));
+    let culprit = loss.culprit.as_deref().map_or_else(unknown, |it| named(view, it));
+    vec![named(view, &loss.victim), culprit]
 }
 
 /// What was lost to the clock, and the share of the victim's CPU time.

@@ -1,6 +1,6 @@
 //! The programs of a profile: what each used, waited and lost.
 
-use super::words::{NAME_MAX, bounds_pct, cut, known, left_out, name, share_pct, time};
+use super::words::{NAME_MAX, bounds_pct, cut, known, left_out, name, named, share_pct, time};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
@@ -32,7 +32,7 @@ pub(super) fn programs(view: &View) -> Part {
     } else {
         &["program", "#CPU time", "#waited"][..]
     };
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(it, view.has_clock)).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(view, it)).collect();
     let mut html = table("Programs, by CPU time", heads, &rows);
     html += &left_out(more, "program");
     let label_note = if has_labels { "Below a name: its labels. " } else { "" };
@@ -47,7 +47,7 @@ pub(super) fn programs(view: &View) -> Part {
     Part { title, html }
 }
 
-fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
+fn row(view: &View, victim: &Victim) -> Vec<Cell> {
     let labels: Vec<String> = victim
         .labels
         .iter()
@@ -56,7 +56,7 @@ fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
         .collect();
     let waited_pct = share_pct(victim.waited_s, victim.cpu_time_s + victim.waited_s);
     let mut cells = vec![
-        Cell::text(&name(&victim.name)).remarked(&labels.join(", ")),
+        named(view, &victim.name).remarked(&labels.join(", ")),
         Cell::number(&time(victim.cpu_time_s)),
         Cell::number(&time(victim.waited_s)).remarked(&if waited_pct > 0.0 {
             percent(waited_pct)
@@ -64,7 +64,7 @@ fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
             String::new()
         }),
     ];
-    if has_clock {
+    if view.has_clock {
         let least = if victim.basis == "at least" { "≥ " } else { "" };
         let longer = if victim.overhead_pct.value.is_finite() {
             format!("{least}{}", percent(victim.overhead_pct.value))

@@ -1,6 +1,7 @@
 //! Names, times and shares as the page of a profile shows them.
 
 use crate::format::{clean, counted, percent, seconds};
+use crate::page::parts::Cell;
 use crate::profile::{Interval, View};
 
 /// How many characters of a name and of a sentence are shown.
@@ -26,6 +27,15 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 /// A name, or a placeholder for one that shows nothing.
 pub(super) fn name(text: &str) -> String {
     if text.trim().is_empty() { "(no name)".to_owned() } else { cut(text, NAME_MAX) }
+}
+
+/// A program's name as a cell, which shows its path, if it has one, where the pointer is on it.
+pub(super) fn named(view: &View, name_of: &str) -> Cell {
+    let victim = view.victims.iter().find(|victim| victim.name == name_of);
+    match victim.and_then(|victim| victim.path.as_deref()) {
+        Some(path) => Cell::hinted(&name(name_of), &cut(path, NOTE_MAX)),
+        None => Cell::text(&name(name_of)),
+    }
 }
 
 /// The name of a culprit.
