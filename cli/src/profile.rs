@@ -153,6 +153,9 @@ enum MethodName {
 pub struct Report {
     schema: u32,
     work: String,
+    /// The CPU of a recorded machine, as the machine calls it.
+    machine_cpu: Option<String>,
+    /// The CPU table that losses of clock are of.
     cpu: String,
     /// Of a simulation, as are the runs.
     scheduler: Option<String>,

@@ -62,6 +62,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
+        machine_cpu: header.facts.get("machine").cloned(),
         cpu: cpu_name,
         scheduler: None,
         seed: options.seed,
