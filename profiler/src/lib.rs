@@ -2,6 +2,7 @@
 
 mod basis;
 mod collector;
+mod core_levels;
 mod culprits;
 mod evidence;
 mod groups;
@@ -23,6 +24,7 @@ mod truth;
 
 pub use basis::Basis;
 pub use collector::Collector;
+pub use core_levels::LevelSpan;
 pub use culprits::Cause;
 pub use groups::{By, Names};
 pub use machine::{Machine, Reading, main_level};

@@ -39,7 +39,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         seed: options.seed,
         by: args.focus.by(),
     };
-    let profile = recorded::profile(&cpu, &history, &reading);
+    let (profile, levels) = recorded::profile_with_levels(&cpu, &history, &reading, PARTS);
     ensure!(!profile.groups.is_empty(), "{file}: no task is recorded");
     let matrix = Matrix::of_slices(&profile, options.seed);
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
@@ -82,7 +82,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         losses,
         focus: args.focus.names(&history)?,
         notes: notes(header),
-        time_line: Some(TimeLine::of(&history, args.focus.by(), PARTS)),
+        time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })
 }
 

@@ -118,10 +118,16 @@ fn time_line(report: &Report) -> TimeLine {
             })
             .collect(),
     };
+    // Without an estimate of the clock all levels are 0, which is not known to be so.
+    let known = if print::has_clock(report) { &line.levels[..] } else { &[] };
+    let levels_of = |core: u32| {
+        let of_core = known.iter().filter(move |it| it.core == core);
+        of_core.map(|it| (it.from_ns as f64 / 1e9, it.to_ns as f64 / 1e9, it.level))
+    };
     let core = |core: u32| Core {
         name: format!("core {core}"),
         cpus: (core * threads..((core + 1) * threads).min(report.cpus)).map(lane).collect(),
-        levels: Vec::new(),
+        levels: levels_of(core).collect(),
     };
     TimeLine {
         length_s: line.length_ns as f64 / 1e9,
