@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ::report::profile::shortened;
+
 use super::{EstimateReport, Estimator, LossReport, Report, VictimReport};
 
 /// Rows of a table; the largest are shown.
@@ -339,37 +341,10 @@ fn all_cpu_time_s(report: &Report) -> f64 {
     report.victims.iter().map(|victim| victim.cpu_time_s).sum()
 }
 
-/// The name, cut to `most` characters; a placeholder for an empty name. Of a name that ends with what
-/// tells it from equal names, `x.service (user 1000)` or `program/12`, the middle is cut.
+/// The name, cut to `most` characters; a placeholder for an empty name.
 pub fn name(text: &str, most: usize) -> String {
     if text.trim().is_empty() {
         return "(no name)".to_owned();
     }
-    let count = text.chars().count();
-    if count <= most {
-        return text.to_owned();
-    }
-    let number = text.rsplit_once('/').map_or("", |(_, last)| last);
-    let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
-    let end = match () {
-        () if text.ends_with(')') => most / 2,
-        () if is_number => (number.len() + 1).min(most / 2),
-        () => 0,
-    };
-    let (begin, rest) = (text.chars().take(most - 1 - end), text.chars().skip(count - end));
-    begin.chain(['…']).chain(rest).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_cut_keeps_what_tells_it_apart() {
-        assert_eq!(name("nginx.service", 19), "nginx.service");
-        assert_eq!(name("x.service (user 1000)", 19), "x.service…ser 1000)");
-        assert_eq!(name("qemu-system-x86/97478", 19), "qemu-system-…/97478");
-        assert_eq!(name("a-program-with-a-long-name", 19), "a-program-with-a-l…");
-        assert_eq!(name(" ", 19), "(no name)");
-    }
+    shortened(text, most)
 }

@@ -15,8 +15,11 @@ pub fn view(report: &Report) -> View {
         ("Work".to_owned(), report.work.clone()),
         ("Length".to_owned(), format!("{:.1} s", report.length_s)),
         ("CPUs".to_owned(), report.cpus.to_string()),
-        ("CPU table".to_owned(), report.cpu.clone()),
     ];
+    facts.extend(report.machine_cpu.clone().map(|it| ("CPU".to_owned(), it)));
+    if print::has_clock(report) {
+        facts.push(("CPU table".to_owned(), report.cpu.clone()));
+    }
     facts.extend(report.scheduler.clone().map(|it| ("Simulated scheduler".to_owned(), it)));
     if !report.focus.is_empty() {
         facts.push(("Asked for".to_owned(), report.focus.join(", ")));

@@ -11,6 +11,9 @@ use super::labels::Labels;
 use super::systemd::uid_of;
 use super::text::shown;
 
+/// The name of the root, of which a path has none.
+const ROOT: &str = "(root group)";
+
 /// A control group of a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recorded {
@@ -27,7 +30,8 @@ pub fn recorded<'a>(
 ) -> BTreeMap<String, Recorded> {
     let of = |(path, name): (&str, &str)| {
         let labels = Labels::of_recorded(path, name);
-        (path.to_owned(), Recorded { name: labels.short_name(), labels })
+        let name = if labels.path == "/" { ROOT.to_owned() } else { labels.short_name() };
+        (path.to_owned(), Recorded { name, labels })
     };
     let mut all: BTreeMap<String, Recorded> = groups.map(of).collect();
     let owner = |it: &Recorded| it.labels.path.clone();
@@ -144,6 +148,7 @@ mod tests {
         let expected = ["x.service (user 1)", "x.service (user 2)", "x.service (system.slice)"];
         assert_eq!(names(&all), expected);
         assert_eq!(names(&[("/a/b", "b"), ("/c/b", "b")]), ["b (/a/b)", "b (/c/b)"]);
+        assert_eq!(names(&[("/", "/"), ("/b", "b")]), [ROOT, "b"]);
         // One user's unit in two slices.
         let (one, two) = (of_user(1), of_user(1).replace("app.slice", "b.slice"));
         let found = names(&[(&one, "x.service"), (&two, "x.service")]);

@@ -97,14 +97,18 @@ fn machine(merged: &Merged, machine: &MachineSum) -> String {
 }
 
 fn loss(merged: &Merged, loss: &LossSum) -> String {
+    let (lost, between) = if loss.machines_with_clock > 0 {
+        let between = format!("[{:.3}, {:.3}]", loss.lost_low_s, loss.lost_high_s);
+        (format!("{:.3}", loss.lost_s), between)
+    } else {
+        ("-".to_owned(), String::new())
+    };
     format!(
-        "{:20}{:20}{}{:>9}{:>10.3}{:>18}{:>10.3}{:>13.3}",
+        "{:20}{:20}{}{:>9}{lost:>10}{between:>18}{:>10.3}{:>13.3}",
         name(&loss.victim, 19),
         loss.culprit.as_deref().map_or("(unknown)".to_owned(), |it| name(it, 19)),
         number(merged, &loss.cpu),
         loss.machines,
-        loss.lost_s,
-        format!("[{:.3}, {:.3}]", loss.lost_low_s, loss.lost_high_s),
         loss.waited_s,
         loss.by_shared_core_s
     )

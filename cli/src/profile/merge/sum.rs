@@ -61,6 +61,8 @@ pub struct LossSum {
     pub is_own: bool,
     /// Machines on which both met.
     pub machines: u64,
+    /// Of them, those whose losses of clock are known. Without any, 0 is none lost as far as known.
+    pub machines_with_clock: u64,
     pub lost_s: f64,
     /// The 95 % interval: machines err independently.
     pub lost_low_s: f64,
@@ -75,8 +77,9 @@ type Key = (Cpu, String, Option<String>, bool);
 /// Sums of a pair.
 #[derive(Default)]
 struct Pair {
-    /// Machines, and the number of the last one.
+    /// Machines, those whose clock is known, and the number of the last one.
     machines: u64,
+    machines_with_clock: u64,
     last: Option<usize>,
     lost_s: f64,
     /// Squares of the halves of intervals.
@@ -86,10 +89,11 @@ struct Pair {
 }
 
 impl Pair {
-    fn add(&mut self, machine: usize, loss: &Loss) {
-        if self.last != Some(machine) {
+    fn add(&mut self, number: usize, has_clock: bool, loss: &Loss) {
+        if self.last != Some(number) {
             self.machines += 1;
-            self.last = Some(machine);
+            self.machines_with_clock += u64::from(has_clock);
+            self.last = Some(number);
         }
         self.lost_s += loss.lost_s.value;
         self.waited_s += loss.waited_s;
@@ -106,6 +110,7 @@ impl Pair {
             culprit,
             is_own,
             machines: self.machines,
+            machines_with_clock: self.machines_with_clock,
             lost_s: self.lost_s,
             lost_low_s: (self.lost_s - low).max(0.0),
             lost_high_s: self.lost_s + high,
@@ -128,7 +133,7 @@ impl Merged {
                 let victim = name_of(&loss.victim);
                 let culprit = loss.culprit.as_deref().map(name_of);
                 let key = (machine.cpu(), victim, culprit, loss.is_own());
-                pairs.entry(key).or_default().add(number, loss);
+                pairs.entry(key).or_default().add(number, machine.has_clock(), loss);
             }
         }
         let mut losses: Vec<LossSum> = pairs.into_iter().map(|(key, pair)| pair.sum(key)).collect();
@@ -151,7 +156,7 @@ impl Merged {
 /// The name that a group has on every machine: what tells it from others of its name on one machine
 /// is left out.
 fn name(victim: Option<&Victim>, group: &str) -> String {
-    let labels = victim.and_then(|it| it.labels.as_ref());
+    let labels = victim.and_then(|it| it.labels.as_ref()).filter(|it| it.path != "/");
     shown(&labels.map_or_else(|| group.to_owned(), Labels::short_name))
 }
 

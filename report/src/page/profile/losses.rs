@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{bounds_pct, culprit, known, left_out, name, named, share_pct, time};
+use super::words::{
+    SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, known, left_out, name, named, share_pct, time,
+};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
-use crate::profile::{Loss, View};
+use crate::profile::{Loss, View, shortened};
 use crate::svg::{Heat, heat};
 
-/// How many victims and culprits a matrix shows, and how many pairs the table has.
+/// How many victims and culprits a matrix shows, and how many pairs the table has: those that lost
+/// a thousandth of all CPU time, and a few in any case.
 const SHOWN: (usize, usize) = (24, 8);
+const ROWS_MIN: usize = 8;
 const ROWS_MAX: usize = 100;
+/// How many characters of a culprit's name have room above a column of a matrix.
+const HEAD_MAX: usize = 16;
 
 /// What the columns of the table mean. Each is left out of a profile without the quantity.
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
@@ -69,7 +75,9 @@ pub(super) fn losses(view: &View) -> Part {
     let mut losses: Vec<&Loss> = view.losses.iter().filter(|loss| loss.all_s() > 0.0).collect();
     let clock_s = |loss: &Loss| known(loss.lost_s.value);
     losses.sort_by(|a, b| clock_s(b).total_cmp(&clock_s(a)).then(b.all_s().total_cmp(&a.all_s())));
-    let (shown, more) = first(losses, ROWS_MAX);
+    let least_s = SHOWN_MIN * all_cpu_time_s(view);
+    let worth = losses.iter().filter(|loss| loss.all_s() >= least_s).count();
+    let (shown, more) = first(losses, worth.clamp(ROWS_MIN, ROWS_MAX));
     let title = title(view);
     if shown.is_empty() {
         return Part { title, html };
@@ -116,7 +124,7 @@ fn figure(view: &View, quantity: &Quantity) -> String {
     let (culprits, culprits_more) = first(culprits, SHOWN.1);
     let mut heat_map = Heat { lost: quantity.of, ..Heat::default() };
     heat_map.victims = victims.iter().map(|it| name(it.0)).collect();
-    heat_map.culprits = culprits.iter().map(|it| culprit(it.0)).collect();
+    heat_map.culprits = culprits.iter().map(|it| shortened(&culprit(it.0), HEAD_MAX)).collect();
     for (victim, _) in &victims {
         let of_pair = |who: &Option<&str>| {
             let is_it = |loss: &&Loss| loss.victim == *victim && loss.culprit.as_deref() == *who;

@@ -1,6 +1,6 @@
 //! The programs of a profile: what each used, waited and lost.
 
-use super::words::{NAME_MAX, bounds_pct, cut, known, left_out, name, named, share_pct, time};
+use super::words::{bounds_pct, cut, known, left_out, name, named, share_pct, time};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
@@ -9,6 +9,8 @@ use crate::profile::{Victim, View};
 const ROWS_MAX: usize = 100;
 /// How many labels of a program are shown.
 const LABELS_MAX: usize = 6;
+/// How many characters of a label: a UID of a pod and its key have 49.
+const LABEL_MAX: usize = 64;
 
 /// What a basis means, for those that a reader would not guess.
 const BASES: [(&str, &str); 3] = [
@@ -52,7 +54,7 @@ fn row(view: &View, victim: &Victim) -> Vec<Cell> {
         .labels
         .iter()
         .take(LABELS_MAX)
-        .map(|(key, value)| cut(&format!("{key}={value}"), NAME_MAX))
+        .map(|(key, value)| cut(&format!("{key}={value}"), LABEL_MAX))
         .collect();
     let waited_pct = share_pct(victim.waited_s, victim.cpu_time_s + victim.waited_s);
     let mut cells = vec![
