@@ -211,7 +211,7 @@ pub fn shortened(name: &str, most: usize) -> String {
     let number = name.rsplit_once('/').map_or("", |(_, last)| last);
     let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
     let end = match () {
-        () if name.ends_with(')') => most / 2,
+        () if name.ends_with(')') && name.contains(" (") => most / 2,
         () if is_number => (number.len() + 1).min(most / 2),
         () => 0,
     };
@@ -240,6 +240,7 @@ mod tests {
         assert_eq!(shortened("nginx.service", 19), "nginx.service");
         assert_eq!(shortened("x.service (user 1000)", 19), "x.service…ser 1000)");
         assert_eq!(shortened("qemu-system-x86/97478", 19), "qemu-system-…/97478");
+        assert_eq!(shortened("(kernel threads)", 15), "(kernel thread…");
         assert_eq!(shortened("a-program-with-a-long-name", 19), "a-program-with-a-l…");
     }
 }

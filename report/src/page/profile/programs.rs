@@ -1,6 +1,8 @@
 //! The programs of a profile: what each used, waited and lost.
 
-use super::words::{bounds_pct, cut, known, left_out, name, named, share_pct, time};
+use super::words::{
+    bounds_pct, cut, is_worth_a_row, known, left_out, name, named, share_pct, time,
+};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
@@ -27,7 +29,12 @@ pub(super) fn programs(view: &View) -> Part {
         Some(busiest) => format!("{} used most CPU time", name(&busiest.name)),
         None => "Programs".to_owned(),
     };
-    let (shown, more) = first(victims, ROWS_MAX);
+    let all = victims.len();
+    if victims.iter().any(|victim| is_worth_a_row(view, victim)) {
+        victims.retain(|victim| is_worth_a_row(view, victim));
+    }
+    let (shown, _) = first(victims, ROWS_MAX);
+    let more = all - shown.len();
     let has_labels = shown.iter().any(|victim| !victim.labels.is_empty());
     let heads = if view.has_clock {
         &["program", "#CPU time", "#waited", "#lost to clock", "#longer by", "basis", "demands"][..]
