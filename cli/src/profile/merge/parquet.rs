@@ -103,11 +103,11 @@ pub fn table(machines: &[Machine]) -> Result<Vec<u8>> {
 /// The labels of victims and of culprits.
 fn labels<'a>(rows: &[Row<'a>]) -> Vec<(String, ArrayRef, bool)> {
     let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
-    let roles: [(&str, fn(&Row<'a>) -> Option<&'a Victim>); 2] =
-        [("victim", |row| row.victim), ("culprit", |row| row.culprit)];
-    for (role, group) in roles {
+    for (place, role) in ["victim", "culprit"].into_iter().enumerate() {
         for (name, of) in LABELS {
-            let value = |row| of(group(row)?.labels.as_ref()?);
+            let value = |row: &Row<'a>| -> Option<&'a str> {
+                of([row.victim, row.culprit][place]?.labels.as_ref()?)
+            };
             let values: StringArray = rows.iter().map(value).collect();
             columns.push((format!("{role}_{name}"), Arc::new(values), true));
         }
