@@ -57,12 +57,12 @@ struct Machine {
     #[serde(skip)]
     name: String,
     schema: u32,
+    estimator: String,
     /// The CPU as the machine calls it; older profiles do not say it.
     machine_cpu: Option<String>,
     /// The CPU table.
     cpu: String,
     is_own_table: bool,
-    estimator: String,
     length_s: f64,
     victims: Vec<Victim>,
     losses: Vec<Loss>,
