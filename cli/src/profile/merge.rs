@@ -16,23 +16,22 @@ use crate::{files, terminal};
 use cpu::Cpu;
 use sum::Merged;
 
-const EXAMPLES: &str = "\
+const MORE: &str = "\
 Examples:
   evenkeel profile merge node-*.json
       which program costs the fleet most, and which machine loses most
   evenkeel profile merge node-*.json --parquet fleet.parquet
       a row for each machine, victim and culprit, for DuckDB, pandas or Spark
-On each machine: sudo evenkeel profile -a --duration 60 --json node-$(hostname).json";
+On each machine: sudo evenkeel profile -a --duration 60 --json node-$(hostname).json
+
+Losses are added up over machines whose CPUs have one model name and whose clock was estimated
+by one CPU table. Those of another CPU, or as if on another table, are rows of their own: what a
+table predicts for a CPU that the machine does not have adds up to nothing with what its own says.
+Containers, pods and units of one name are one row; its labels are those that all of them have.";
 
 /// Profiles of many machines as one: sums by program, and which machines lose most.
-///
-/// Losses are added up over machines whose CPUs have one model name and whose clock was estimated by
-/// one CPU table. Those of other CPUs, or "as if" on another table, are rows of their own: a loss
-/// that a table predicts for a CPU that the machine does not have adds up to nothing with one that
-/// its own table predicts. Control groups of one container, pod or unit name are one line; their
-/// labels are those that all of them have.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = MORE)]
 pub struct Args {
     /// Results of `evenkeel profile --json`, a machine each
     #[arg(required = true, value_name = "FILE.json")]

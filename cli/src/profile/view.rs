@@ -75,8 +75,8 @@ fn victim(victim: &VictimReport) -> Victim {
     }
 }
 
-/// The labels as a reader needs them: 12 digits of a container's id, and the unit only of what is no
-/// container, as names of its units repeat the id.
+/// The labels as a reader needs them: 12 digits of a container's id, and the unit only of what is
+/// no container, as the names of its units repeat the id.
 fn shown_labels(labels: &Labels) -> Vec<(String, String)> {
     let short_id = labels.container_id.as_ref().map(|id| id.chars().take(SHORT_ID).collect());
     let is_container = labels.container_id.is_some();

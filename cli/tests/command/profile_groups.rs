@@ -1,5 +1,5 @@
-//! Groups of a profile: control groups with their labels, virtual machines, kernel threads; and what
-//! a merge of profiles of different CPUs does with them.
+//! Groups of a profile: control groups with their labels, virtual machines, kernel threads; and
+//! what a merge of profiles of different CPUs does with them.
 
 use std::collections::BTreeMap;
 

@@ -17,7 +17,7 @@ use crate::svg::{Heat, heat};
 const SHOWN: (usize, usize) = (24, 8);
 const ROWS_MAX: usize = 100;
 /// How many characters of a culprit's name have room above a column of a matrix.
-const HEAD_MAX: usize = 15;
+const HEAD_MAX: usize = 13;
 
 /// What the columns of the table mean. Each is left out of a profile without the quantity.
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
