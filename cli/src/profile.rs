@@ -2,6 +2,7 @@
 
 mod clock;
 mod focus;
+mod labels;
 #[cfg(feature = "record")]
 mod live;
 mod merge;
@@ -21,6 +22,7 @@ use clap::{Parser, ValueEnum};
 use profiler::matrix::{Entry, Estimate, Matrix, Victim};
 use profiler::time_line::TimeLine;
 use profiler::{Basis, Profile, Tally, Truth};
+use sensors::control_groups::Labels;
 use serde::Serialize;
 
 use crate::compare::Classes;
@@ -158,6 +160,9 @@ enum MethodName {
 pub struct Report {
     schema: u32,
     work: String,
+    /// The CPU of a recorded machine, as the machine calls it.
+    machine_cpu: Option<String>,
+    /// The CPU table that losses of clock are of.
     cpu: String,
     /// Of a simulation, as are the runs.
     scheduler: Option<String>,
@@ -234,6 +239,9 @@ enum Estimator {
 #[derive(Serialize)]
 pub struct VictimReport {
     name: String,
+    /// Of a control group: its container, pod, virtual machine or unit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    labels: Option<Labels>,
     cpu_time_s: f64,
     waited_s: f64,
     samples: usize,
@@ -362,6 +370,7 @@ fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Ve
         let truth = truth.map(|both| both.map(|truth| truth.overhead_pct(victim.group)));
         VictimReport {
             name: profile.groups[victim.group].clone(),
+            labels: None,
             cpu_time_s: victim.cpu_time_ns as f64 / 1e9,
             waited_s: victim.waited_ns as f64 / 1e9,
             samples: victim.samples,

@@ -9,6 +9,7 @@ use trace::{Event, History};
 
 use crate::clocks::{Clocks, LastSwitches, Met};
 use crate::collector::Collector;
+use crate::core_levels::{CoreLevels, LevelSpan};
 use crate::groups::{By, groups};
 use crate::profile::{Demand, Profile, Slice};
 use crate::sample::Tally;
@@ -40,6 +41,17 @@ pub struct Reading {
 /// 256-bit code demands no level.
 #[must_use]
 pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile {
+    profile_with_levels(cpu, history, reading, 0).0
+}
+
+/// The same, and the levels that cores had, each core in at most `most` parts of the time.
+#[must_use]
+pub fn profile_with_levels(
+    cpu: &CpuModel,
+    history: &History,
+    reading: &Reading,
+    most: usize,
+) -> (Profile, Vec<LevelSpan>) {
     let (groups, group_of) = groups(&history.header.tasks, reading.by);
     let levels = shown_levels(cpu, history);
     let threads_per_core = history.header.threads_per_core.or(reading.threads_per_core);
@@ -49,11 +61,16 @@ pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile 
         steady_cores: reading.active_cores,
         ..Replay::new(cpu, history, collector, levels, threads_per_core)
     };
+    let header = &history.header;
+    let length_ns = header.end_ns.saturating_sub(header.start_ns);
+    let cores = replay.beliefs.len();
+    replay.core_levels = (most > 0).then(|| CoreLevels::new(cores, length_ns, most));
     for record in &history.records {
         replay.record(record.time_ns, &record.event);
     }
     replay.finish();
-    replay.collector.finish(replay.tally, groups, group_of)
+    let levels = replay.core_levels.map(CoreLevels::finish).unwrap_or_default();
+    (replay.collector.finish(replay.tally, groups, group_of), levels)
 }
 
 /// By task: the level that the registers of its program show.
@@ -96,6 +113,7 @@ struct Replay<'a> {
     hold: LevelTimes,
     /// By core.
     beliefs: Vec<Belief>,
+    core_levels: Option<CoreLevels>,
     cpus: Vec<Place>,
     /// By package.
     active_cores: Vec<u32>,
@@ -143,6 +161,7 @@ impl<'a> Replay<'a> {
             cores_per_package,
             hold: LevelTimes { ns: cpu.license.hold_ns },
             beliefs: vec![Belief::default(); cores as usize],
+            core_levels: None,
             cpus: vec![Place::default(); header.cpus as usize],
             active_cores: vec![0; cores.div_ceil(cores_per_package) as usize],
             runnable_ns: vec![None; header.tasks.len()],
@@ -274,6 +293,10 @@ impl<'a> Replay<'a> {
     fn believe(&mut self, cpu: u32, from: u8, to: u8, now_ns: u64) {
         let core = (cpu / self.threads_per_core) as usize;
         self.beliefs[core].change(&self.hold, from, to, now_ns);
+        if let Some(levels) = &mut self.core_levels {
+            let passed_ns = now_ns.saturating_sub(self.history.header.start_ns);
+            levels.changed(core, passed_ns, &self.beliefs[core]);
+        }
     }
 
     fn is_active(&self, core: usize) -> bool {
@@ -286,6 +309,8 @@ impl<'a> Replay<'a> {
     fn finish(&mut self) {
         for cpu in 0..self.cpus.len() as u32 {
             self.leave(self.history.header.end_ns, cpu);
+            // A hold may last until the end.
+            self.believe(cpu, 0, 0, self.history.header.end_ns);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use trace::{Event, History};
 
+use crate::core_levels::LevelSpan;
 use crate::groups::{By, groups};
 
 /// A stretch of time of a group on a CPU. Times are from the start of the recording.
@@ -24,6 +25,8 @@ pub struct TimeLine {
     pub groups: Vec<String>,
     /// Stretches, by CPU and time.
     pub spans: Vec<Span>,
+    /// License levels of cores, by core and time; empty where they are not known.
+    pub levels: Vec<LevelSpan>,
     /// Length of the recording.
     pub length_ns: u64,
 }
@@ -47,7 +50,7 @@ impl TimeLine {
             }
         }
         let spans = cpus.into_iter().flat_map(|parts| parts.finish(length_ns)).collect();
-        Self { groups, spans, length_ns }
+        Self { groups, spans, levels: Vec::new(), length_ns }
     }
 }
 

@@ -59,6 +59,8 @@ pub struct Victim {
     pub name: String,
     /// What else is known of it, such as its container: names and values.
     pub labels: Vec<(String, String)>,
+    /// Its full path, if it is a control group; shown where the pointer is on its name.
+    pub path: Option<String>,
     /// CPU time, in s.
     pub cpu_time_s: f64,
     /// Time for which its threads were runnable and did not run, in s.
@@ -198,6 +200,25 @@ impl Weight {
     }
 }
 
+/// The name, cut to `most` characters. Of one that ends with what tells it from equal names, as
+/// `x.service (user 1000)` and `program/12` do, the middle is cut.
+#[must_use]
+pub fn shortened(name: &str, most: usize) -> String {
+    let count = name.chars().count();
+    if count <= most {
+        return name.to_owned();
+    }
+    let number = name.rsplit_once('/').map_or("", |(_, last)| last);
+    let is_number = !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit());
+    let end = match () {
+        () if name.ends_with(')') && name.contains(" (") => most / 2,
+        () if is_number => (number.len() + 1).min(most / 2),
+        () => 0,
+    };
+    let (begin, rest) = (name.chars().take(most - 1 - end), name.chars().skip(count - end));
+    begin.chain(['…']).chain(rest).collect()
+}
+
 /// How many characters of a name other tools get.
 const EXPORTED_MAX: usize = 512;
 
@@ -208,4 +229,18 @@ fn exported(name: &str) -> String {
     let name: String = name.trim().chars().take(EXPORTED_MAX).collect();
     let name: String = crate::format::clean(&name).chars().take(EXPORTED_MAX).collect();
     if name.is_empty() { "[unknown]".to_owned() } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_cut_keeps_what_tells_it_apart() {
+        assert_eq!(shortened("nginx.service", 19), "nginx.service");
+        assert_eq!(shortened("x.service (user 1000)", 19), "x.service…ser 1000)");
+        assert_eq!(shortened("qemu-system-x86/97478", 19), "qemu-system-…/97478");
+        assert_eq!(shortened("(kernel threads)", 15), "(kernel thread…");
+        assert_eq!(shortened("a-program-with-a-long-name", 19), "a-program-with-a-l…");
+    }
 }

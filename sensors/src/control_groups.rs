@@ -9,6 +9,8 @@
 //! | Which container, by which runtime? | `container.rs` |
 //! | Which pod of Kubernetes, and which names do its files have? | `kubernetes.rs` |
 //! | Which unit of systemd? | `systemd.rs` |
+//! | Which virtual machine of libvirt? | `virtual_machine.rs` |
+//! | How are the groups of a recording called? | `recorded.rs` |
 //! | Where are hierarchies mounted, and which group has a process? | `hierarchy.rs` |
 //! | How many containers does a machine run, by which runtimes? | `census.rs` |
 //! | Which characters are shown? | `text.rs` |
@@ -18,8 +20,10 @@ mod container;
 mod hierarchy;
 mod kubernetes;
 mod labels;
+mod recorded;
 mod systemd;
 mod text;
+mod virtual_machine;
 
 pub use census::Census;
 pub use container::{Runtime, is_container_id};
@@ -28,5 +32,6 @@ pub use kubernetes::{
     KubeContainer, Pod, Qos, container_of_engine_name, container_of_log, pod_of_log_folder,
 };
 pub use labels::Labels;
+pub use recorded::{Recorded, recorded};
 pub use systemd::uid_of;
 pub use text::shown;

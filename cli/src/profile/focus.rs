@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail, ensure};
-use profiler::By;
+use profiler::{By, Names};
 use trace::{History, TaskInfo};
 
 /// Where control groups are mounted, of version 2 alone or beside version 1.
@@ -90,8 +90,9 @@ impl Focus {
             };
             self.pid.iter().any(of_process) || relative.as_ref().is_some_and(is_below)
         };
+        let of_tasks = Names::of(tasks, self.by());
         let mut names: Vec<String> =
-            tasks.iter().filter(is_meant).map(|task| self.by().name(task)).collect();
+            tasks.iter().filter(is_meant).map(|task| of_tasks.name(task)).collect();
         names.sort();
         names.dedup();
         if let (Some(path), true) = (&self.cgroup, names.is_empty()) {

@@ -1,28 +1,37 @@
 //! `evenkeel profile merge`: the profiles of many machines as one.
 
+mod cpu;
 mod parquet;
 mod print;
 mod sum;
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
+use sensors::control_groups::{Labels, shown};
 use serde::Deserialize;
 
 use crate::{files, terminal};
+use cpu::Cpu;
 use sum::Merged;
 
-const EXAMPLES: &str = "\
+const MORE: &str = "\
 Examples:
   evenkeel profile merge node-*.json
       which program costs the fleet most, and which machine loses most
   evenkeel profile merge node-*.json --parquet fleet.parquet
       a row for each machine, victim and culprit, for DuckDB, pandas or Spark
-On each machine: sudo evenkeel profile -a --duration 60 --json node-$(hostname).json";
+On each machine: sudo evenkeel profile -a --duration 60 --json node-$(hostname).json
+
+Losses are added up over machines whose CPUs have one model name and whose clock was estimated
+by one CPU table. Those of another CPU, or as if on another table, are rows of their own: what a
+table predicts for a CPU that the machine does not have adds up to nothing with what its own says.
+Containers, pods and units of one name are one row; its labels are those that all of them have.";
 
 /// Profiles of many machines as one: sums by program, and which machines lose most.
 #[derive(clap::Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = MORE)]
 pub struct Args {
     /// Results of `evenkeel profile --json`, a machine each
     #[arg(required = true, value_name = "FILE.json")]
@@ -48,6 +57,11 @@ struct Machine {
     name: String,
     schema: u32,
     estimator: String,
+    /// The CPU as the machine calls it; older profiles do not say it.
+    machine_cpu: Option<String>,
+    /// The CPU table.
+    cpu: String,
+    is_own_table: bool,
     length_s: f64,
     victims: Vec<Victim>,
     losses: Vec<Loss>,
@@ -56,6 +70,7 @@ struct Machine {
 #[derive(Deserialize, Clone, Debug)]
 struct Victim {
     name: String,
+    labels: Option<Labels>,
     cpu_time_s: f64,
     waited_s: f64,
 }
@@ -72,6 +87,13 @@ struct Loss {
     by_shared_core_s: f64,
 }
 
+impl Loss {
+    /// Whether the victim is the culprit.
+    fn is_own(&self) -> bool {
+        self.culprit.as_ref() == Some(&self.victim)
+    }
+}
+
 /// A value and its 95 % interval.
 #[derive(Deserialize, Clone, Copy, Debug)]
 struct Interval {
@@ -81,6 +103,21 @@ struct Interval {
 }
 
 impl Machine {
+    /// The CPU that its losses are of.
+    fn cpu(&self) -> Cpu {
+        let has_levels = self.estimator != "no-levels";
+        Cpu {
+            machine_cpu: self.machine_cpu.clone(),
+            cpu_table: has_levels.then(|| self.cpu.clone()),
+            is_own_table: has_levels && self.is_own_table,
+        }
+    }
+
+    /// The groups by their names, which losses have.
+    fn by_name(&self) -> HashMap<&str, &Victim> {
+        self.victims.iter().map(|it| (it.name.as_str(), it)).collect()
+    }
+
     /// Whether the machine's clock was estimated; else its losses of clock are unknown, not 0.
     fn has_clock(&self) -> bool {
         !matches!(self.estimator.as_str(), "none-shown" | "not-recorded")
@@ -140,5 +177,10 @@ fn read(path: &Path) -> Result<Machine> {
         "{file}: a time is negative or no number"
     );
     let name = path.file_stem().unwrap_or(path.as_os_str());
-    Ok(Machine { name: trace::clean(name.as_encoded_bytes()), ..machine })
+    Ok(Machine {
+        name: trace::clean(name.as_encoded_bytes()),
+        machine_cpu: machine.machine_cpu.as_deref().map(shown),
+        cpu: shown(&machine.cpu),
+        ..machine
+    })
 }

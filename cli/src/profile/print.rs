@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use ::report::profile::shortened;
+
 use super::{EstimateReport, Estimator, LossReport, Report, VictimReport, clock};
 
 /// Rows of a table; the largest are shown.
@@ -349,8 +351,5 @@ pub fn name(text: &str, most: usize) -> String {
     if text.trim().is_empty() {
         return "(no name)".to_owned();
     }
-    if text.chars().count() <= most {
-        return text.to_owned();
-    }
-    text.chars().take(most - 1).chain(['…']).collect()
+    shortened(text, most)
 }

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
+use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
 use profiler::time_line::TimeLine;
-use profiler::{Tally, recorded};
+use profiler::{Names, Tally, recorded};
 use trace::{Event, Header, History, Source};
 
 use super::clock;
 use super::table::CpuOf;
-use super::{Args, Estimator, LossReport, Report, StackReport, losses, victims};
+use super::{Args, Estimator, LossReport, Report, StackReport, labels, losses, victims};
 use crate::compare::annotated;
+use crate::run_options::RunOptions;
 
 /// Equal parts of a recording's time that its time line has for each CPU.
 const PARTS: usize = 1500;
@@ -24,23 +26,18 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
     options.set.refuse_parameters()?;
-    let (history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let (mut history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
-    let machine = CpuOf::machine(header.facts.get("machine").map_or("", String::as_str));
-    let named = options.cpu.clone().or_else(|| header.cpu.clone());
-    let has_levels = named.is_some() || machine != CpuOf::NoLevels;
-    let is_own_table = named.is_none() && matches!(machine, CpuOf::Machine(_));
-    let cpu_name = named.unwrap_or_else(|| machine.table().to_owned());
-    let file = path.display().to_string();
-    let cpu = options.cpu_model(&cpu_name, true).context(options.named_cpu_by(&file))?;
+    let table = Table::of(header, options, path)?;
     let reading = recorded::Reading {
         active_cores: options.set.replay.turbo_cores,
         threads_per_core: Some(options.set.replay.threads_per_core).filter(|&it| it > 1),
         seed: options.seed,
         by: args.focus.by(),
     };
-    let profile = recorded::profile(&cpu, &history, &reading);
-    ensure!(!profile.groups.is_empty(), "{file}: no task is recorded");
+    let (profile, levels) = recorded::profile_with_levels(&table.cpu, &history, &reading, PARTS);
+    ensure!(!profile.groups.is_empty(), "{}: no task is recorded", path.display());
     let has_pauses = has_record(&history, |event| matches!(event, Event::Pause { .. }));
     let analyse = if has_pauses { Matrix::of_clocks } else { Matrix::of_slices };
     let matrix = analyse(&profile, options.seed);
@@ -48,14 +45,17 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
     let estimator = match (has_wide, has_classes) {
         _ if has_pauses => Estimator::Clock,
-        _ if !has_levels && !has_classes => Estimator::NoLevels,
+        _ if !table.has_levels && !has_classes => Estimator::NoLevels,
         (true, true) => Estimator::Classes,
         (true, false) => Estimator::Registers,
         (false, _) => without_wide(&history),
     };
     let threads_per_core = reading.threads_per_core.or(header.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
-    let victims = victims(&profile, &matrix, None);
+    let mut victims = victims(&profile, &matrix, None);
+    for victim in &mut victims {
+        victim.labels = labels::of_group(&labels, reading.by, &victim.name);
+    }
     let samples = has_pauses.then(|| Tally { held: without_clock(header), ..profile.tally });
     let measured = || samples.as_ref().and_then(|it| clock::nothing_to_gain(&victims, it));
     let nothing_to_gain = if estimator == Estimator::NoLevels { Some(true) } else { measured() };
@@ -63,7 +63,8 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
-        cpu: cpu_name,
+        machine_cpu: header.facts.get("machine").cloned(),
+        cpu: table.name,
         scheduler: None,
         seed: options.seed,
         runs: None,
@@ -80,13 +81,13 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         knows_siblings: threads_per_core.is_some(),
         threads_per_core: threads_per_core.unwrap_or(1),
         longer_by_profiling_pct: None,
-        is_own_table,
+        is_own_table: table.is_own,
         victims,
         stacks: stacks(&history, args, &losses),
         losses,
         focus: args.focus.names(&history)?,
         notes: notes(header),
-        time_line: Some(TimeLine::of(&history, args.focus.by(), PARTS)),
+        time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })
 }
 
@@ -102,9 +103,34 @@ fn has_record(history: &History, is_it: impl Fn(&Event) -> bool) -> bool {
     history.records.iter().any(|record| is_it(&record.event))
 }
 
+/// The CPU table that losses are computed by.
+struct Table {
+    name: String,
+    cpu: CpuModel,
+    /// Whether it is that of the recorded CPU.
+    is_own: bool,
+    /// Whether the CPU has license levels at all.
+    has_levels: bool,
+}
+
+impl Table {
+    /// The named one, or else that of the recorded machine.
+    fn of(header: &Header, options: &RunOptions, path: &Path) -> Result<Self> {
+        let machine = CpuOf::machine(header.facts.get("machine").map_or("", String::as_str));
+        let named = options.cpu.clone().or_else(|| header.cpu.clone());
+        let has_levels = named.is_some() || machine != CpuOf::NoLevels;
+        let is_own = named.is_none() && matches!(machine, CpuOf::Machine(_));
+        let name = named.unwrap_or_else(|| machine.table().to_owned());
+        let file = path.display().to_string();
+        let cpu = options.cpu_model(&name, true).context(options.named_cpu_by(&file))?;
+        Ok(Self { name, cpu, is_own, has_levels })
+    }
+}
+
 /// The stacks of wide code, those of the greatest losses first.
 fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackReport> {
     let header = &history.header;
+    let names = Names::of(&header.tasks, args.focus.by());
     let mut counts: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for record in &history.records {
         if let Event::Stack { task, stack } = record.event {
@@ -115,7 +141,7 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
         let at = header.tasks.binary_search_by_key(&tid, |task| task.tid).ok()?;
         let task = &header.tasks[at];
         Some(StackReport {
-            culprit: args.focus.by().name(task),
+            culprit: names.name(task),
             thread: task.comm.clone(),
             functions: header.stacks.get(stack as usize)?.clone(),
             count,

@@ -68,6 +68,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     Ok(Report {
         schema: 1,
         work: work.name_of(case),
+        machine_cpu: None,
         cpu: cpu_name,
         scheduler: Some(scheduler_name.to_owned()),
         seed: options.seed,

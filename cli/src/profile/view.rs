@@ -2,7 +2,12 @@
 
 use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
 
-use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, print};
+use sensors::control_groups::Labels;
+
+use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, labels, print};
+
+/// Digits of a container's id, as Docker shows them.
+const SHORT_ID: usize = 12;
 
 /// The content of the page.
 pub fn view(report: &Report) -> View {
@@ -10,8 +15,11 @@ pub fn view(report: &Report) -> View {
         ("Work".to_owned(), report.work.clone()),
         ("Length".to_owned(), format!("{:.1} s", report.length_s)),
         ("CPUs".to_owned(), report.cpus.to_string()),
-        ("CPU table".to_owned(), report.cpu.clone()),
     ];
+    facts.extend(report.machine_cpu.clone().map(|it| ("CPU".to_owned(), it)));
+    if print::has_clock(report) {
+        facts.push(("CPU table".to_owned(), report.cpu.clone()));
+    }
     facts.extend(report.scheduler.clone().map(|it| ("Simulated scheduler".to_owned(), it)));
     if !report.focus.is_empty() {
         facts.push(("Asked for".to_owned(), report.focus.join(", ")));
@@ -56,7 +64,8 @@ fn of_basis(basis: &str, estimate: &EstimateReport) -> Interval {
 fn victim(victim: &VictimReport) -> Victim {
     Victim {
         name: victim.name.clone(),
-        labels: Vec::new(),
+        labels: victim.labels.as_ref().map_or_else(Vec::new, shown_labels),
+        path: victim.labels.as_ref().map(|it| it.path.clone()),
         cpu_time_s: victim.cpu_time_s,
         waited_s: victim.waited_s,
         lost_s: of_basis(victim.basis, &victim.lost_s),
@@ -64,6 +73,19 @@ fn victim(victim: &VictimReport) -> Victim {
         basis: victim.basis,
         demands: victim.demands.clone(),
     }
+}
+
+/// The labels as a reader needs them: 12 digits of a container's id, and the unit only of what is
+/// no container, as the names of its units repeat the id.
+fn shown_labels(labels: &Labels) -> Vec<(String, String)> {
+    let short_id = labels.container_id.as_ref().map(|id| id.chars().take(SHORT_ID).collect());
+    let is_container = labels.container_id.is_some();
+    labels::pairs(&Labels {
+        container_id: short_id,
+        systemd_unit: labels.systemd_unit.clone().filter(|_| !is_container),
+        systemd_slice: labels.systemd_slice.clone().filter(|_| !is_container),
+        ..labels.clone()
+    })
 }
 
 fn loss(loss: &LossReport) -> Loss {
@@ -99,10 +121,16 @@ fn time_line(report: &Report) -> TimeLine {
             })
             .collect(),
     };
+    // Without an estimate of the clock all levels are 0, which is not known to be so.
+    let known = if print::has_clock(report) { &line.levels[..] } else { &[] };
+    let levels_of = |core: u32| {
+        let of_core = known.iter().filter(move |it| it.core == core);
+        of_core.map(|it| (it.from_ns as f64 / 1e9, it.to_ns as f64 / 1e9, it.level))
+    };
     let core = |core: u32| Core {
         name: format!("core {core}"),
         cpus: (core * threads..((core + 1) * threads).min(report.cpus)).map(lane).collect(),
-        levels: Vec::new(),
+        levels: levels_of(core).collect(),
     };
     TimeLine {
         length_s: line.length_ns as f64 / 1e9,

@@ -19,6 +19,7 @@ mod own_scheduler;
 mod pipes;
 mod placebo;
 mod profile;
+mod profile_groups;
 #[cfg(feature = "record")]
 mod recorder;
 mod recording;

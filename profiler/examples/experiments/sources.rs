@@ -1,7 +1,7 @@
 //! Is a loss caused by a hold or by a sibling (D 4.5.4, Fig. 4.12)?
 
 use profiler::matrix::Matrix;
-use profiler::{Cause, Method, Moment, Plan, Profile, Sample, Truth};
+use profiler::{Cause, Method, Plan, Truth};
 use simulator::Config;
 
 use crate::causes::{self, Lost};
@@ -93,9 +93,6 @@ pub fn rows() -> Result<()> {
             }
             let victim = &matrix.victims[group];
             row(program, what, Some(victim.samples), victim.overhead_pct.value, &lost);
-            if splits_causes {
-                by_frequencies(program, what, group, &profile, method);
-            }
         }
     }
     Ok(())
@@ -133,27 +130,4 @@ fn row(program: &str, what: &str, samples: Option<usize>, overhead_pct: f64, los
         points(lost.sibling_ns),
         points(lost.transition_ns),
     );
-}
-
-/// The split of D 4.2.1: the ideal frequency of the code on both hardware threads is between the
-/// actual one and that of the task, in sums as Eq. D 4.2.
-fn by_frequencies(program: &str, what: &str, group: usize, profile: &Profile, method: Method) {
-    let turbo = &profile.cpu.turbo;
-    let (mut actual, mut ideal, mut ideal_beside, mut samples) = (0.0, 0.0, 0.0, 0);
-    for seen in &profile.samples {
-        let sample = &seen.sample;
-        let is_own = profile.group(sample.task) == Some(group);
-        let Some(beside) = sample.level_beside.filter(|_| is_own) else { continue };
-        let both = Sample { level_alone: beside, demands_immediately: true, ..sample.clone() };
-        let [alone, both] = [sample, &both].map(|sample| Moment::of(sample, turbo, method));
-        actual += alone.actual_hz as f64;
-        ideal += alone.actual_hz as f64 * alone.faster;
-        // A sibling that begins wide code in the window did not cause what came before.
-        ideal_beside += both.actual_hz as f64 * both.faster.min(alone.faster);
-        samples += 1;
-    }
-    let hold_ns = ideal_beside - actual;
-    let lost = Lost { hold_ns, sibling_ns: ideal - ideal_beside, ..Lost::default() };
-    let overhead_pct = 100.0 * (ideal / actual - 1.0);
-    row(program, &format!("{what} by frequencies"), Some(samples), overhead_pct, &lost);
 }

@@ -41,6 +41,12 @@ impl Cell {
         Self { is_number: true, html: escape(text) }
     }
 
+    /// A text that shows another one where the pointer is on it.
+    pub(super) fn hinted(text: &str, hint: &str) -> Self {
+        let html = format!("<span title=\"{}\">{}</span>", escape(hint), escape(text));
+        Self { is_number: false, html }
+    }
+
     /// A cell with a remark below its text.
     pub(super) fn remarked(self, remark: &str) -> Self {
         if remark.is_empty() {

@@ -51,6 +51,14 @@ fn the_matrix_has_percentages_and_seconds_of_every_pair() {
 }
 
 #[test]
+fn a_name_shows_its_path_where_the_pointer_is() {
+    let page = profile_page(&sample::view());
+    let hinted = "<span title=\"/kubepods.slice/nginx-7c9f.scope\">nginx</span>";
+    // As a program, as a victim of two and of itself, and as a culprit.
+    assert_eq!(page.matches(hinted).count(), 4);
+}
+
+#[test]
 fn what_is_not_known_is_said() {
     let mut view = sample::view();
     let page = profile_page(&view);

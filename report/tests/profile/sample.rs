@@ -17,6 +17,7 @@ fn victim(name: &str, cpu_time_s: f64, waited_s: f64, lost_s: f64, basis: &'stat
     Victim {
         name: name.to_owned(),
         labels: text(&[("namespace", "shop"), ("pod", &format!("{name}-7c9f"))]),
+        path: Some(format!("/kubepods.slice/{name}-7c9f.scope")),
         cpu_time_s,
         waited_s,
         lost_s: about(lost_s),
@@ -159,6 +160,7 @@ pub fn crowd() -> View {
         .map(|number| Victim {
             name: hostile(number),
             labels: (0..20).map(|label| (hostile(label), hostile(label))).collect(),
+            path: Some(hostile(number)),
             demands: hostile(number),
             ..victim("", losses[number % 5], losses[number % 4], losses[number % 3], "measured")
         })

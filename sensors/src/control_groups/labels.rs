@@ -6,6 +6,7 @@ use super::container::{Runtime, container};
 use super::kubernetes::{Pod, Qos, pod_group};
 use super::systemd::{place, unescaped};
 use super::text::shown;
+use super::virtual_machine::virtual_machine;
 
 /// Digits of a container's id in a table, as Docker shows them.
 const SHORT_ID: usize = 12;
@@ -41,6 +42,9 @@ pub struct Labels {
     /// Quality of service class of the pod.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kube_qos: Option<Qos>,
+    /// Name of the virtual machine, as `virsh list` shows it, where libvirt started it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub virtual_machine: Option<String>,
     /// Unit as `systemctl` takes it; in a user's session, that of the user's manager.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub systemd_unit: Option<String>,
@@ -72,6 +76,7 @@ impl Labels {
             kube_pod_name: None,
             kube_qos: pod.as_ref().map(|pod| pod.qos),
             kube_pod_uid: pod.map(|pod| pod.uid),
+            virtual_machine: virtual_machine(&components).as_deref().map(shown),
             systemd_unit,
             systemd_slice,
             path: format!("/{}", path.trim_start_matches('/')),
@@ -90,7 +95,7 @@ impl Labels {
     }
 
     /// A name for a table: of the container, else 12 digits of its id, else of the pod, else of
-    /// the unit without escapes, else the last component of the path.
+    /// the virtual machine, else of the unit without escapes, else the last component of the path.
     #[must_use]
     pub fn short_name(&self) -> String {
         if let Some(name) = &self.container_name {
@@ -99,8 +104,9 @@ impl Labels {
         if let Some(id) = &self.container_id {
             return id.chars().take(SHORT_ID).collect();
         }
-        if let Some(pod) = self.kube_pod_name.as_ref().or(self.kube_pod_uid.as_ref()) {
-            return pod.clone();
+        let pod = self.kube_pod_name.as_ref().or(self.kube_pod_uid.as_ref());
+        if let Some(name) = pod.or(self.virtual_machine.as_ref()) {
+            return name.clone();
         }
         let last = self.path.rsplit('/').find(|part| !part.is_empty());
         match self.systemd_unit.as_deref().or(last) {
@@ -149,6 +155,7 @@ mod tests {
             ),
             ("/system.slice", "system.slice"),
             ("/slurm/job_7", "job_7"),
+            (r"/machine.slice/machine-qemu\x2d1\x2ddebian.scope/libvirt/vcpu0", "debian"),
             ("/../../a.slice/b", "b"),
             ("/", "/"),
             ("", "/"),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use arrow_array::{ArrayRef, Float64Array, RecordBatch, StringArray};
+use arrow_array::{ArrayRef, BooleanArray, Float64Array, RecordBatch, StringArray};
+use sensors::control_groups::{Labels, Runtime};
 
-use super::{Loss, Machine};
+use super::{Loss, Machine, Victim};
 use crate::parquet_bytes;
 
 /// A column of numbers: its name, whether the clock has to be known, and the value.
@@ -23,43 +24,95 @@ const NUMBERS: [Number; 8] = [
     ("by_shared_core_s", false, |it| it.by_shared_core_s),
 ];
 
+/// A column of labels: its name after `victim_` or `culprit_`, and the value.
+type Label = (&'static str, fn(&Labels) -> Option<&str>);
+
+/// The columns of labels. Of a group that is no control group all are null.
+const LABELS: [Label; 10] = [
+    ("path", |it| Some(&it.path)),
+    ("container_id", |it| it.container_id.as_deref()),
+    ("container_name", |it| it.container_name.as_deref()),
+    ("container_runtime", |it| it.container_runtime.map(Runtime::name)),
+    ("kube_namespace", |it| it.kube_namespace.as_deref()),
+    ("kube_pod_name", |it| it.kube_pod_name.as_deref()),
+    ("kube_pod_uid", |it| it.kube_pod_uid.as_deref()),
+    ("virtual_machine", |it| it.virtual_machine.as_deref()),
+    ("systemd_unit", |it| it.systemd_unit.as_deref()),
+    ("systemd_slice", |it| it.systemd_slice.as_deref()),
+];
+
+/// A pair, its machine, and what is known of both groups.
+struct Row<'a> {
+    machine: &'a Machine,
+    loss: &'a Loss,
+    victim: Option<&'a Victim>,
+    culprit: Option<&'a Victim>,
+}
+
+fn rows(machine: &Machine) -> impl Iterator<Item = Row<'_>> {
+    let groups = machine.by_name();
+    machine.losses.iter().map(move |loss| Row {
+        machine,
+        loss,
+        victim: groups.get(loss.victim.as_str()).copied(),
+        culprit: loss.culprit.as_deref().and_then(|it| groups.get(it).copied()),
+    })
+}
+
 /// The file.
 ///
 /// # Errors
 /// Those of the writer; none is known for a table in memory.
 pub fn table(machines: &[Machine]) -> Result<Vec<u8>> {
-    let rows: Vec<(&Machine, &Loss)> =
-        machines.iter().flat_map(|it| it.losses.iter().map(move |loss| (it, loss))).collect();
-    let text = |of: fn(&(&Machine, &Loss)) -> Option<String>| -> ArrayRef {
+    let rows: Vec<Row> = machines.iter().flat_map(rows).collect();
+    let text = |of: fn(&Row) -> Option<String>| -> ArrayRef {
         Arc::new(rows.iter().map(of).collect::<StringArray>())
     };
-    let of_machine = |of: fn(&Machine) -> f64| -> ArrayRef {
-        Arc::new(Float64Array::from_iter_values(rows.iter().map(|row| of(row.0))))
+    let number = |of: fn(&Row) -> Option<f64>| -> ArrayRef {
+        Arc::new(rows.iter().map(of).collect::<Float64Array>())
     };
-    let mut columns: Vec<(&str, ArrayRef, bool)> = vec![
-        ("machine", text(|row| Some(row.0.name.clone())), false),
-        ("length_s", of_machine(|it| it.length_s), false),
-        ("estimator", text(|row| Some(row.0.estimator.clone())), false),
-        ("victim", text(|row| Some(row.1.victim.clone())), false),
-        ("culprit", text(|row| row.1.culprit.clone()), true),
+    let mut columns: Vec<(String, ArrayRef, bool)> = [
+        ("machine", text(|row| Some(row.machine.name.clone())), false),
+        ("machine_cpu", text(|row| row.machine.machine_cpu.clone()), true),
+        ("cpu_table", text(|row| row.machine.cpu().cpu_table), true),
         (
-            "victim_cpu_time_s",
-            Arc::new(rows.iter().map(cpu_time_s).collect::<Float64Array>()),
-            true,
+            "is_own_table",
+            Arc::new(
+                rows.iter().map(|row| Some(row.machine.is_own_table)).collect::<BooleanArray>(),
+            ),
+            false,
         ),
-    ];
+        ("length_s", number(|row| Some(row.machine.length_s)), false),
+        ("estimator", text(|row| Some(row.machine.estimator.clone())), false),
+        ("victim", text(|row| Some(row.loss.victim.clone())), false),
+        ("culprit", text(|row| row.loss.culprit.clone()), true),
+        ("victim_cpu_time_s", number(|row| Some(row.victim?.cpu_time_s)), true),
+    ]
+    .map(|(name, values, is_nullable)| (name.to_owned(), values, is_nullable))
+    .into();
     for (name, is_clock, of) in NUMBERS {
-        let values = rows.iter().map(|row| (!is_clock || row.0.has_clock()).then(|| of(row.1)));
-        columns.push((name, Arc::new(values.collect::<Float64Array>()), is_clock));
+        let values =
+            rows.iter().map(|row| (!is_clock || row.machine.has_clock()).then(|| of(row.loss)));
+        columns.push((name.to_owned(), Arc::new(values.collect::<Float64Array>()), is_clock));
     }
+    columns.extend(labels(&rows));
     let batch = RecordBatch::try_from_iter_with_nullable(columns)?;
     parquet_bytes::of_table(&batch, Vec::new())
 }
 
-/// CPU time of the victim on its machine.
-fn cpu_time_s(row: &(&Machine, &Loss)) -> Option<f64> {
-    let victim = row.0.victims.iter().find(|it| it.name == row.1.victim)?;
-    Some(victim.cpu_time_s)
+/// The labels of victims and of culprits.
+fn labels<'a>(rows: &[Row<'a>]) -> Vec<(String, ArrayRef, bool)> {
+    let mut columns: Vec<(String, ArrayRef, bool)> = Vec::new();
+    for (place, role) in ["victim", "culprit"].into_iter().enumerate() {
+        for (name, of) in LABELS {
+            let value = |row: &Row<'a>| -> Option<&'a str> {
+                of([row.victim, row.culprit][place]?.labels.as_ref()?)
+            };
+            let values: StringArray = rows.iter().map(value).collect();
+            columns.push((format!("{role}_{name}"), Arc::new(values), true));
+        }
+    }
+    columns
 }
 
 #[cfg(test)]
@@ -69,7 +122,7 @@ mod tests {
     use arrow_array::types::Float64Type;
     use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 
-    use super::super::sum::tests::machine;
+    use super::super::sum::tests::{machine, with_containers};
     use super::*;
 
     #[test]
@@ -86,5 +139,19 @@ mod tests {
         assert_eq!(numbers("lost_s").value(0), 3.0);
         assert!(numbers("lost_s").is_null(2) && !numbers("waited_s").is_null(2));
         assert_eq!(numbers("victim_cpu_time_s").value(0), 50.0);
+    }
+
+    #[test]
+    fn a_row_has_the_labels_of_its_victim_and_of_its_culprit() {
+        let bytes = table(&[with_containers("a", ["1", "2"]), machine("b", 5.0, 0.0)]).unwrap();
+        let reader = ParquetRecordBatchReaderBuilder::try_new(bytes::Bytes::from(bytes)).unwrap();
+        let batch = reader.build().unwrap().next().unwrap().unwrap();
+        let text = |name: &str| batch.column_by_name(name).unwrap().as_string::<i32>().clone();
+        assert_eq!(text("victim_container_id").value(0), "2".repeat(64));
+        assert_eq!(text("culprit_container_id").value(0), "1".repeat(64));
+        assert_eq!(text("victim_container_name").value(0), "proxy");
+        assert_eq!(text("victim_kube_pod_uid").value(0), "ab");
+        assert!(text("victim_container_id").is_null(2));
+        assert_eq!(text("cpu_table").value(2), "xeon-gold-6130");
     }
 }

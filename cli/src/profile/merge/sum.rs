@@ -2,26 +2,42 @@
 
 use std::collections::BTreeMap;
 
+use sensors::control_groups::{Labels, shown};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-use super::Machine;
+use super::{Cpu, Loss, Machine, Victim};
 
 /// The sums.
 #[derive(Serialize, Clone, Debug)]
 pub struct Merged {
     schema: u32,
+    /// The CPUs, in order of their names, and how many machines have each.
+    pub cpus: Vec<CpuSum>,
     /// Those that lost most first.
     pub machines: Vec<MachineSum>,
-    /// Pairs of programs, those with the greatest losses first.
+    /// Pairs of programs on each CPU, those with the greatest losses first.
     pub losses: Vec<LossSum>,
+    /// Of groups that have labels, those that are the same on all machines, by name.
+    labels: BTreeMap<String, Map<String, Value>>,
     /// CPU time of all machines.
     pub cpu_time_s: f64,
+}
+
+/// Machines of one CPU.
+#[derive(Serialize, Clone, Debug)]
+pub struct CpuSum {
+    #[serde(flatten)]
+    pub cpu: Cpu,
+    pub machines: usize,
 }
 
 /// The sums of a machine.
 #[derive(Serialize, Clone, Debug)]
 pub struct MachineSum {
     pub name: String,
+    #[serde(flatten)]
+    pub cpu: Cpu,
     pub length_s: f64,
     pub cpu_time_s: f64,
     /// Whether its losses of clock are known.
@@ -33,14 +49,20 @@ pub struct MachineSum {
     pub worst: Option<String>,
 }
 
-/// What programs of one name lost to those of another, on all machines.
+/// What programs of one name lost to those of another, on all machines of a CPU.
 #[derive(Serialize, Clone, Debug)]
 pub struct LossSum {
+    #[serde(flatten)]
+    pub cpu: Cpu,
     pub victim: String,
     /// `None`: unknown.
     pub culprit: Option<String>,
+    /// Whether victim and culprit are the same group, and not two of one name.
+    pub is_own: bool,
     /// Machines on which both met.
     pub machines: u64,
+    /// Of them, those whose losses of clock are known. Without any, 0 is none lost as far as known.
+    pub machines_with_clock: u64,
     pub lost_s: f64,
     /// The 95 % interval: machines err independently.
     pub lost_low_s: f64,
@@ -49,51 +71,114 @@ pub struct LossSum {
     pub by_shared_core_s: f64,
 }
 
+/// What is added up: CPU, victim, culprit, and whether these are the same group.
+type Key = (Cpu, String, Option<String>, bool);
+
+/// Sums of a pair.
+#[derive(Default)]
+struct Pair {
+    /// Machines, those whose clock is known, and the number of the last one.
+    machines: u64,
+    machines_with_clock: u64,
+    last: Option<usize>,
+    lost_s: f64,
+    /// Squares of the halves of intervals.
+    halves: [f64; 2],
+    waited_s: f64,
+    by_shared_core_s: f64,
+}
+
+impl Pair {
+    fn add(&mut self, number: usize, has_clock: bool, loss: &Loss) {
+        if self.last != Some(number) {
+            self.machines += 1;
+            self.machines_with_clock += u64::from(has_clock);
+            self.last = Some(number);
+        }
+        self.lost_s += loss.lost_s.value;
+        self.waited_s += loss.waited_s;
+        self.by_shared_core_s += loss.by_shared_core_s;
+        self.halves[0] += (loss.lost_s.value - loss.lost_s.low).powi(2);
+        self.halves[1] += (loss.lost_s.high - loss.lost_s.value).powi(2);
+    }
+
+    fn sum(self, (cpu, victim, culprit, is_own): Key) -> LossSum {
+        let [low, high] = self.halves.map(f64::sqrt);
+        LossSum {
+            cpu,
+            victim,
+            culprit,
+            is_own,
+            machines: self.machines,
+            machines_with_clock: self.machines_with_clock,
+            lost_s: self.lost_s,
+            lost_low_s: (self.lost_s - low).max(0.0),
+            lost_high_s: self.lost_s + high,
+            waited_s: self.waited_s,
+            by_shared_core_s: self.by_shared_core_s,
+        }
+    }
+}
+
 impl Merged {
     /// The sums of these machines.
     pub fn of(machines: &[Machine]) -> Self {
-        let mut pairs: BTreeMap<(&str, Option<&str>), LossSum> = BTreeMap::new();
-        // Squares of the halves of intervals.
-        let mut halves: BTreeMap<(&str, Option<&str>), [f64; 2]> = BTreeMap::new();
-        for loss in machines.iter().flat_map(|machine| &machine.losses) {
-            let key = (loss.victim.as_str(), loss.culprit.as_deref());
-            let sum = pairs.entry(key).or_insert_with(|| LossSum {
-                victim: loss.victim.clone(),
-                culprit: loss.culprit.clone(),
-                machines: 0,
-                lost_s: 0.0,
-                lost_low_s: 0.0,
-                lost_high_s: 0.0,
-                waited_s: 0.0,
-                by_shared_core_s: 0.0,
-            });
-            sum.machines += 1;
-            sum.lost_s += loss.lost_s.value;
-            sum.waited_s += loss.waited_s;
-            sum.by_shared_core_s += loss.by_shared_core_s;
-            let [low, high] = halves.entry(key).or_default();
-            *low += (loss.lost_s.value - loss.lost_s.low).powi(2);
-            *high += (loss.lost_s.high - loss.lost_s.value).powi(2);
+        let mut pairs: BTreeMap<Key, Pair> = BTreeMap::new();
+        let mut cpus: BTreeMap<Cpu, usize> = BTreeMap::new();
+        for (number, machine) in machines.iter().enumerate() {
+            *cpus.entry(machine.cpu()).or_default() += 1;
+            let groups = machine.by_name();
+            let name_of = |group: &str| name(groups.get(group).copied(), group);
+            for loss in &machine.losses {
+                let victim = name_of(&loss.victim);
+                let culprit = loss.culprit.as_deref().map(name_of);
+                let key = (machine.cpu(), victim, culprit, loss.is_own());
+                pairs.entry(key).or_default().add(number, machine.has_clock(), loss);
+            }
         }
-        for (key, sum) in &mut pairs {
-            let [low, high] = halves[key];
-            sum.lost_low_s = (sum.lost_s - low.sqrt()).max(0.0);
-            sum.lost_high_s = sum.lost_s + high.sqrt();
-        }
-        let mut losses: Vec<LossSum> = pairs.into_values().collect();
+        let mut losses: Vec<LossSum> = pairs.into_iter().map(|(key, pair)| pair.sum(key)).collect();
         losses
             .sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s).then(b.waited_s.total_cmp(&a.waited_s)));
         let mut sums: Vec<MachineSum> = machines.iter().map(MachineSum::of).collect();
         sums.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s).then(b.waited_s.total_cmp(&a.waited_s)));
         let cpu_time_s = sums.iter().map(|machine| machine.cpu_time_s).sum();
-        Self { schema: 1, machines: sums, losses, cpu_time_s }
+        let cpus = cpus.into_iter().map(|(cpu, machines)| CpuSum { cpu, machines }).collect();
+        Self { schema: 1, cpus, machines: sums, losses, labels: labels(machines), cpu_time_s }
     }
+
+    /// The number of a CPU, from 1, where there are several.
+    pub fn number(&self, cpu: &Cpu) -> Option<usize> {
+        let number = self.cpus.iter().position(|it| it.cpu == *cpu)?;
+        (self.cpus.len() > 1).then_some(number + 1)
+    }
+}
+
+/// The name that a group has on every machine: what tells it from others of its name on one machine
+/// is left out.
+fn name(victim: Option<&Victim>, group: &str) -> String {
+    let labels = victim.and_then(|it| it.labels.as_ref()).filter(|it| it.path != "/");
+    shown(&labels.map_or_else(|| group.to_owned(), Labels::short_name))
+}
+
+/// By name of a group: the labels that all groups of that name have.
+fn labels(machines: &[Machine]) -> BTreeMap<String, Map<String, Value>> {
+    let mut all: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
+    for machine in machines {
+        for victim in &machine.victims {
+            let own = victim.labels.as_ref().and_then(|it| serde_json::to_value(it).ok());
+            let own = own.as_ref().and_then(Value::as_object).cloned().unwrap_or_default();
+            let name = name(Some(victim), &victim.name);
+            let known = all.entry(name).or_insert_with(|| own.clone());
+            known.retain(|name, value| own.get(name) == Some(value));
+        }
+    }
+    all.retain(|_, labels| !labels.is_empty());
+    all
 }
 
 impl MachineSum {
     fn of(machine: &Machine) -> Self {
-        let to_others =
-            || machine.losses.iter().filter(|it| it.culprit.as_ref() != Some(&it.victim));
+        let to_others = || machine.losses.iter().filter(|it| !it.is_own());
         let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();
         for loss in to_others() {
             if let Some(culprit) = &loss.culprit {
@@ -103,19 +188,23 @@ impl MachineSum {
         let worst = by_culprit.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         Self {
             name: machine.name.clone(),
+            cpu: machine.cpu(),
             length_s: machine.length_s,
             cpu_time_s: machine.victims.iter().map(|it| it.cpu_time_s).sum(),
             has_clock: machine.has_clock(),
             lost_s: to_others().map(|it| it.lost_s.value).sum(),
             waited_s: to_others().filter(|it| it.culprit.is_some()).map(|it| it.waited_s).sum(),
-            worst: worst.filter(|(_, cost_s)| *cost_s > 0.0).map(|(name, _)| name.to_owned()),
+            worst: worst.filter(|(_, cost_s)| *cost_s > 0.0).map(|(worst, _)| {
+                let victim = machine.victims.iter().find(|it| it.name == worst);
+                name(victim, worst)
+            }),
         }
     }
 }
 
 #[cfg(test)]
 pub mod tests {
-    use super::super::{Interval, Loss, Victim};
+    use super::super::Interval;
     use super::*;
 
     pub fn machine(name: &str, lost_s: f64, half_s: f64) -> Machine {
@@ -131,10 +220,14 @@ pub mod tests {
             by_shared_core_s: 1.0,
         };
         let own = loss("x265", "x265", Interval { value: 90.0, low: 90.0, high: 90.0 });
-        let victim = Victim { name: "nginx".to_owned(), cpu_time_s: 50.0, waited_s: 1.0 };
+        let victim =
+            Victim { name: "nginx".to_owned(), labels: None, cpu_time_s: 50.0, waited_s: 1.0 };
         Machine {
             name: name.to_owned(),
             schema: 1,
+            machine_cpu: Some("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz".to_owned()),
+            cpu: "xeon-gold-6130".to_owned(),
+            is_own_table: true,
             estimator: "registers".to_owned(),
             length_s: 10.0,
             victims: vec![victim],
@@ -159,5 +252,69 @@ pub mod tests {
         let first = &merged.machines[0];
         assert_eq!((first.lost_s, first.waited_s), (5.0, 2.0));
         assert_eq!(first.worst.as_deref(), Some("x265"));
+    }
+
+    #[test]
+    fn losses_of_different_cpus_or_tables_are_not_added() {
+        let as_if = Machine { is_own_table: false, ..machine("b", 5.0, 0.0) };
+        let amd = Machine {
+            machine_cpu: Some("AMD EPYC 9R14".to_owned()),
+            estimator: "no-levels".to_owned(),
+            ..machine("c", 0.0, 0.0)
+        };
+        let merged = Merged::of(&[machine("a", 3.0, 0.0), as_if, amd, machine("d", 4.0, 0.0)]);
+        let of_nginx: Vec<(f64, u64)> = merged
+            .losses
+            .iter()
+            .filter(|it| it.victim == "nginx")
+            .map(|it| (it.lost_s, it.machines))
+            .collect();
+        assert_eq!(of_nginx, [(7.0, 2), (5.0, 1), (0.0, 1)]);
+        let sentences: Vec<String> = merged.cpus.iter().map(|it| it.cpu.sentence()).collect();
+        let gold = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz";
+        let expected = [
+            "AMD EPYC 9R14, which has no license levels".to_owned(),
+            format!("{gold}, as if on xeon-gold-6130"),
+            format!("{gold}, by its table xeon-gold-6130"),
+        ];
+        assert_eq!(sentences, expected);
+        assert_eq!(merged.number(&merged.cpus[2].cpu), Some(3));
+        assert_eq!(Merged::of(&[machine("a", 3.0, 0.0)]).number(&merged.cpus[2].cpu), None);
+    }
+
+    /// A machine with two containers of one name, of which the first costs the second.
+    pub fn with_containers(name: &str, digits: [&str; 2]) -> Machine {
+        let mut machine = machine(name, 3.0, 0.0);
+        let [one, two] = digits.map(|digit| format!("proxy ({})", digit.repeat(12)));
+        machine.victims = [(&one, digits[0]), (&two, digits[1])]
+            .map(|(name, digit)| Victim {
+                name: name.clone(),
+                labels: Some(Labels::of_recorded(
+                    &format!("/kubepods/podab/{}", digit.repeat(64)),
+                    "proxy",
+                )),
+                cpu_time_s: 10.0,
+                waited_s: 0.0,
+            })
+            .into();
+        machine.losses[0].victim.clone_from(&two);
+        machine.losses[0].culprit = Some(one.clone());
+        machine.losses[1].victim.clone_from(&one);
+        machine.losses[1].culprit = Some(one);
+        machine
+    }
+
+    #[test]
+    fn containers_of_one_name_add_up_and_are_no_loss_of_their_own() {
+        let merged =
+            Merged::of(&[with_containers("a", ["1", "2"]), with_containers("b", ["3", "4"])]);
+        let found: Vec<_> =
+            merged.losses.iter().map(|it| (it.is_own, it.machines, it.lost_s)).collect();
+        assert_eq!(found, [(true, 2, 180.0), (false, 2, 6.0)]);
+        assert!(merged.losses.iter().all(|it| it.victim == "proxy"));
+        assert_eq!(merged.machines[0].worst.as_deref(), Some("proxy"));
+        let labels = &merged.labels["proxy"];
+        let keys: Vec<&str> = labels.keys().map(String::as_str).collect();
+        assert_eq!(keys, ["container_name", "kube_pod_uid", "kube_qos"]);
     }
 }

@@ -2,16 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{bounds_pct, culprit, known, left_out, name, share_pct, time};
+use super::words::{
+    SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, is_worth_a_row, known, left_out, name, named,
+    share_pct, time, visible,
+};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
-use crate::profile::{Loss, View};
+use crate::profile::{Loss, View, shortened};
 use crate::svg::{Heat, heat};
 
-/// How many victims and culprits a matrix shows, and how many pairs the table has.
+/// How many victims and culprits a matrix shows, and how many pairs the table has: if any did,
+/// those that lost a thousandth of all CPU time.
 const SHOWN: (usize, usize) = (24, 8);
 const ROWS_MAX: usize = 100;
+/// How many characters of a culprit's name have room above a column of a matrix.
+const HEAD_MAX: usize = 13;
 
 /// What the columns of the table mean. Each is left out of a profile without the quantity.
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
@@ -41,13 +47,13 @@ struct Quantity {
 const CLOCK: Quantity = Quantity {
     label: "Lost to the clock",
     of: "CPU time lost",
-    loss_s: |loss| known(loss.lost_s.value),
+    loss_s: |loss| visible(loss.lost_s.value),
     whole_s: |cpu_time_s, _| cpu_time_s,
 };
 const WAITED: Quantity = Quantity {
     label: "Waited for a CPU",
     of: "runnable time waited",
-    loss_s: |loss| known(loss.waited_s),
+    loss_s: |loss| visible(loss.waited_s),
     whole_s: |cpu_time_s, waited_s| cpu_time_s + waited_s,
 };
 
@@ -69,7 +75,13 @@ pub(super) fn losses(view: &View) -> Part {
     let mut losses: Vec<&Loss> = view.losses.iter().filter(|loss| loss.all_s() > 0.0).collect();
     let clock_s = |loss: &Loss| known(loss.lost_s.value);
     losses.sort_by(|a, b| clock_s(b).total_cmp(&clock_s(a)).then(b.all_s().total_cmp(&a.all_s())));
-    let (shown, more) = first(losses, ROWS_MAX);
+    let all = losses.len();
+    let least_s = SHOWN_MIN * all_cpu_time_s(view);
+    if losses.iter().any(|loss| loss.all_s() >= least_s) {
+        losses.retain(|loss| loss.all_s() >= least_s);
+    }
+    let (shown, _) = first(losses, ROWS_MAX);
+    let more = all - shown.len();
     let title = title(view);
     if shown.is_empty() {
         return Part { title, html };
@@ -112,11 +124,19 @@ fn figure(view: &View, quantity: &Quantity) -> String {
     if victims.is_empty() {
         return String::new();
     }
-    let (victims, victims_more) = first(victims, SHOWN.0);
+    let all = victims.len();
+    let is_large = |name_of: &str| {
+        let victim = view.victims.iter().find(|it| it.name == name_of);
+        victim.is_some_and(|it| is_worth_a_row(view, it))
+    };
+    let mut large = victims.clone();
+    large.retain(|it| is_large(it.0));
+    let (victims, _) = first(if large.is_empty() { victims } else { large }, SHOWN.0);
+    let victims_more = all - victims.len();
     let (culprits, culprits_more) = first(culprits, SHOWN.1);
     let mut heat_map = Heat { lost: quantity.of, ..Heat::default() };
     heat_map.victims = victims.iter().map(|it| name(it.0)).collect();
-    heat_map.culprits = culprits.iter().map(|it| culprit(it.0)).collect();
+    heat_map.culprits = culprits.iter().map(|it| shortened(&culprit(it.0), HEAD_MAX)).collect();
     for (victim, _) in &victims {
         let of_pair = |who: &Option<&str>| {
             let is_it = |loss: &&Loss| loss.victim == *victim && loss.culprit.as_deref() == *who;
@@ -150,7 +170,7 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     let has = |of: fn(&Loss) -> f64| losses.iter().any(|loss| known(of(loss)) > 0.0);
     let mut heads = vec!["victim", "culprit"];
     let mut notes = Vec::new();
-    let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(loss)).collect();
+    let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(view, loss)).collect();
     let mut add = |new: &[&'static str], note, of: &dyn Fn(&Loss) -> Vec<Cell>| {
         heads.extend(new);
         notes.push(note);
@@ -184,15 +204,17 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     format!("{}<p class=\"soft\">{notes}</p>\n", table(caption, &heads, &rows))
 }
 
-fn names(loss: &Loss) -> Vec<Cell> {
-    vec![Cell::text(&name(&loss.victim)), Cell::text(&culprit(loss.culprit.as_deref()))]
+fn names(view: &View, loss: &Loss) -> Vec<Cell> {
+    let unknown = || Cell::text(&culprit(None));
+    let culprit = loss.culprit.as_deref().map_or_else(unknown, |it| named(view, it));
+    vec![named(view, &loss.victim), culprit]
 }
 
 /// What was lost to the clock, and the share of the victim's CPU time.
 fn clock(view: &View, loss: &Loss) -> Vec<Cell> {
     let victim = view.victims.iter().find(|it| it.name == loss.victim);
     let cpu_time_s = victim.map_or(0.0, |it| known(it.cpu_time_s));
-    let lost_s = known(loss.lost_s.value);
+    let lost_s = visible(loss.lost_s.value);
     if lost_s == 0.0 {
         return vec![Cell::number("–"), Cell::number("–")];
     }
@@ -204,7 +226,7 @@ fn clock(view: &View, loss: &Loss) -> Vec<Cell> {
 
 /// The shares of the causes.
 fn causes(loss: &Loss) -> Vec<Cell> {
-    let lost_s = known(loss.lost_s.value);
+    let lost_s = visible(loss.lost_s.value);
     let part = |by_s: f64| match lost_s {
         // Of no loss there are no parts.
         0.0 => Cell::number("–"),

@@ -1,6 +1,8 @@
 //! The programs of a profile: what each used, waited and lost.
 
-use super::words::{NAME_MAX, bounds_pct, cut, known, left_out, name, share_pct, time};
+use super::words::{
+    bounds_pct, cut, is_worth_a_row, known, left_out, name, named, share_pct, time,
+};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
@@ -9,6 +11,8 @@ use crate::profile::{Victim, View};
 const ROWS_MAX: usize = 100;
 /// How many labels of a program are shown.
 const LABELS_MAX: usize = 6;
+/// How many characters of a label: a UID of a pod and its key have 49.
+const LABEL_MAX: usize = 64;
 
 /// What a basis means, for those that a reader would not guess.
 const BASES: [(&str, &str); 3] = [
@@ -25,14 +29,19 @@ pub(super) fn programs(view: &View) -> Part {
         Some(busiest) => format!("{} used most CPU time", name(&busiest.name)),
         None => "Programs".to_owned(),
     };
-    let (shown, more) = first(victims, ROWS_MAX);
+    let all = victims.len();
+    if victims.iter().any(|victim| is_worth_a_row(view, victim)) {
+        victims.retain(|victim| is_worth_a_row(view, victim));
+    }
+    let (shown, _) = first(victims, ROWS_MAX);
+    let more = all - shown.len();
     let has_labels = shown.iter().any(|victim| !victim.labels.is_empty());
     let heads = if view.has_clock {
         &["program", "#CPU time", "#waited", "#lost to clock", "#longer by", "basis", "demands"][..]
     } else {
         &["program", "#CPU time", "#waited"][..]
     };
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(it, view.has_clock)).collect();
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(view, it)).collect();
     let mut html = table("Programs, by CPU time", heads, &rows);
     html += &left_out(more, "program");
     let label_note = if has_labels { "Below a name: its labels. " } else { "" };
@@ -47,16 +56,16 @@ pub(super) fn programs(view: &View) -> Part {
     Part { title, html }
 }
 
-fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
+fn row(view: &View, victim: &Victim) -> Vec<Cell> {
     let labels: Vec<String> = victim
         .labels
         .iter()
         .take(LABELS_MAX)
-        .map(|(key, value)| cut(&format!("{key}={value}"), NAME_MAX))
+        .map(|(key, value)| cut(&format!("{key}={value}"), LABEL_MAX))
         .collect();
     let waited_pct = share_pct(victim.waited_s, victim.cpu_time_s + victim.waited_s);
     let mut cells = vec![
-        Cell::text(&name(&victim.name)).remarked(&labels.join(", ")),
+        named(view, &victim.name).remarked(&labels.join(", ")),
         Cell::number(&time(victim.cpu_time_s)),
         Cell::number(&time(victim.waited_s)).remarked(&if waited_pct > 0.0 {
             percent(waited_pct)
@@ -64,7 +73,7 @@ fn row(victim: &Victim, has_clock: bool) -> Vec<Cell> {
             String::new()
         }),
     ];
-    if has_clock {
+    if view.has_clock {
         let least = if victim.basis == "at least" { "≥ " } else { "" };
         let longer = if victim.overhead_pct.value.is_finite() {
             format!("{least}{}", percent(victim.overhead_pct.value))

@@ -49,8 +49,8 @@ pub(super) fn times(line: &TimeLine) -> Option<Part> {
     });
     let has_levels = cores.iter().any(|core| !core.levels.is_empty());
     let levels = if has_levels {
-        " The grey strip below the CPUs of a core is its license level: the higher, the slower the \
-          core."
+        " The grey strip below the CPUs of a core is its license level, as the profile estimates \
+          it: the higher, the slower the core."
     } else {
         ""
     };

@@ -1,7 +1,8 @@
 //! Names, times and shares as the page of a profile shows them.
 
 use crate::format::{clean, counted, percent, seconds};
-use crate::profile::{Interval, View};
+use crate::page::parts::Cell;
+use crate::profile::{Interval, Victim, View};
 
 /// How many characters of a name and of a sentence are shown.
 pub(super) const NAME_MAX: usize = 48;
@@ -28,6 +29,15 @@ pub(super) fn name(text: &str) -> String {
     if text.trim().is_empty() { "(no name)".to_owned() } else { cut(text, NAME_MAX) }
 }
 
+/// A program's name as a cell, which shows its path, if it has one, where the pointer is on it.
+pub(super) fn named(view: &View, name_of: &str) -> Cell {
+    let victim = view.victims.iter().find(|victim| victim.name == name_of);
+    match victim.and_then(|victim| victim.path.as_deref()) {
+        Some(path) => Cell::hinted(&name(name_of), &cut(path, NOTE_MAX)),
+        None => Cell::text(&name(name_of)),
+    }
+}
+
 /// The name of a culprit.
 pub(super) fn culprit(name_of: Option<&str>) -> String {
     name_of.map_or_else(|| UNKNOWN.to_owned(), name)
@@ -35,7 +45,18 @@ pub(super) fn culprit(name_of: Option<&str>) -> String {
 
 /// A time in s with its unit; a dash for none, and for one that is not known.
 pub(super) fn time(time_s: f64) -> String {
-    if known(time_s) == 0.0 { "–".to_owned() } else { seconds(time_s) }
+    if visible(time_s) == 0.0 { "–".to_owned() } else { seconds(time_s) }
+}
+
+/// A time in s; 0 for one that would be shown as 0.00 ms, and for one that is not known.
+pub(super) fn visible(time_s: f64) -> f64 {
+    if known(time_s).abs() < 5e-6 { 0.0 } else { time_s }
+}
+
+/// Whether a program ran and waited for a thousandth of all CPU time, as on the terminal. A large
+/// share of a smaller one says nothing.
+pub(super) fn is_worth_a_row(view: &View, victim: &Victim) -> bool {
+    known(victim.cpu_time_s) + known(victim.waited_s) >= SHOWN_MIN * all_cpu_time_s(view)
 }
 
 /// A time in s that can be added up: 0 for one that is not a number or beyond any profile.
@@ -88,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number_is_a_dash_or_nothing() {
-        assert_eq!([time(f64::NAN), time(0.0), time(1.5)], ["–", "–", "1.50 s"]);
+        assert_eq!([time(f64::NAN), time(4e-6), time(1.5)], ["–", "–", "1.50 s"]);
         assert_eq!(
             [share_pct(1.0, 0.0), share_pct(f64::NAN, 1.0), share_pct(1.0, 4.0)],
             [0.0, 0.0, 25.0]
