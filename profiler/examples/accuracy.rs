@@ -24,19 +24,22 @@ const LOSS_MIN_PCT: f64 = 2.0;
 struct Estimator {
     name: &'static str,
     method: Option<Method>,
+    /// Whether the pauses read no counter but time the clock.
+    is_clock: bool,
     counter_noise_permille: u32,
     table_error_permille: i32,
 }
 
 const fn exact(name: &'static str, method: Option<Method>) -> Estimator {
-    Estimator { name, method, counter_noise_permille: 0, table_error_permille: 0 }
+    Estimator { name, method, is_clock: false, counter_noise_permille: 0, table_error_permille: 0 }
 }
 
 const OURS: Estimator = exact("pauses", Some(Method::Ours));
-const ESTIMATORS: [Estimator; 6] = [
+const ESTIMATORS: [Estimator; 7] = [
     OURS,
     exact("published", Some(Method::Published)),
     exact("counters", None),
+    Estimator { name: "clock", is_clock: true, ..OURS },
     Estimator { name: "pauses, counters off by 2 %", counter_noise_permille: 20, ..OURS },
     Estimator { name: "pauses, counters off by 10 %", counter_noise_permille: 100, ..OURS },
     Estimator { name: "pauses, table off by 5 %", table_error_permille: 50, ..OURS },
@@ -85,6 +88,7 @@ impl Work {
             }
             let profile = profile.ok_or("no run")?;
             let matrix = match estimator.method {
+                _ if estimator.is_clock => Matrix::of_clocks(&profile, 1),
                 Some(method) => Matrix::of_samples(&profile, method, 1),
                 None => Matrix::of_slices(&profile, 1),
             };

@@ -69,6 +69,7 @@ mod tests {
         let overhead_pct = EstimateReport { value, low, high: value + 1.0 };
         VictimReport {
             name: "program".to_owned(),
+            labels: Default::default(),
             cpu_time_s: 1.0,
             waited_s: 0.0,
             samples,

@@ -59,7 +59,7 @@ def programs(of_work):
     for row in rows("published.csv"):
         if row["work"] == of_work and row["background"] != CONTROL:
             table[row["background"], row["victim"]][row["estimator"]] = row
-    names = ["pauses", "published", "counters"]
+    names = ["pauses", "published", "counters", "clock"]
     print("| Background | Program | True | " + " | ".join(names) + " |")
     print("|---|---|---|" + "---|" * len(names))
     for (background, victim), found in table.items():
