@@ -46,7 +46,8 @@ def main():
                 load.wait()
         samples = found["samples"]
         victims = [it for it in found["victims"] if it["basis"] == "measured"]
-        worst = max(victims, key=lambda it: it["overhead_pct"]["value"])
+        none = {"name": "", "samples": 0, "overhead_pct": dict.fromkeys(["value", "low", "high"], 0)}
+        worst = max(victims, key=lambda it: it["overhead_pct"]["value"], default=none)
         overhead = worst["overhead_pct"]
         writer.writerow(
             [run, found["nothing_to_gain"], samples["taken"], samples["idle"],
