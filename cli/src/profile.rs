@@ -2,6 +2,14 @@
 
 mod clock;
 mod focus;
+#[cfg(feature = "record")]
+mod gain;
+#[cfg(feature = "record")]
+mod gain_runs;
+#[cfg(feature = "record")]
+mod gain_tasks;
+#[cfg(feature = "record")]
+mod gain_text;
 mod labels;
 #[cfg(feature = "record")]
 mod live;
@@ -39,6 +47,8 @@ Examples:
       while a command runs; the recording can be analysed again, here or elsewhere
   sudo evenkeel profile -a --pauses --duration 60
       whether programs run at a lower clock than their code demands, measured in pauses of cores
+  sudo evenkeel profile --narrow 'x265 --asm avx2 in.y4m -o out' -- x265 in.y4m -o out
+      what wide code gains the command, what it costs others, and where it breaks even
   evenkeel profile parsec-x265 --program ferret --background avx512
       what the profiler finds on a simulated machine, beside what is true there
   evenkeel profile nginx-crypto --no-pauses
@@ -115,7 +125,8 @@ pub struct Args {
     #[arg(long, value_name = "NAME", help_heading = "Simulation")]
     scheduler: Option<String>,
 
-    /// Runs to profile, one after the other, with seeds of their own [default: 8]
+    /// Runs to profile, one after the other, with seeds of their own [default: 8]; with --narrow
+    /// runs of each command, from 2 to 100 [default: 3]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000),
         help_heading = "Simulation")]
     runs: Option<u32>,
@@ -195,6 +206,10 @@ pub struct Report {
     focus: Vec<String>,
     /// What a reader should know of the recording.
     notes: Vec<String>,
+    /// What wide code gained and cost, with --narrow.
+    #[cfg(feature = "record")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gain: Option<gain_runs::Compared>,
     /// Which program ran when, for the page.
     #[serde(skip)]
     time_line: Option<TimeLine>,

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use sensors::facts::Facts;
 use sensors::recorder::Wanted;
 
-use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
+use super::{Args, CpuOf, LIVE_RATE, Report, gain_runs, recorded};
 use crate::recorder::{PausePlan, Plan, Workload, cores, record};
 use crate::seconds::seconds;
 use crate::{doctor, files};
@@ -36,9 +36,16 @@ pub struct Live {
     #[arg(long, value_name = "FILE.ektrace", conflicts_with_all = ["scenario", "trace"])]
     record: Option<PathBuf>,
 
+    /// The same work as CMD without wide instructions, for `sh -c`: runs in turn with CMD, to say
+    /// what wide code gains CMD, what it costs others, and where it breaks even. --record keeps the
+    /// first run
+    #[arg(long, value_name = "COMMAND", requires = "command",
+        conflicts_with_all = ["scenario", "trace", "all", "duration"])]
+    pub narrow: Option<OsString>,
+
     /// Command to run while the machine is profiled
     #[arg(last = true, value_name = "CMD", conflicts_with_all = ["scenario", "trace"])]
-    command: Vec<OsString>,
+    pub command: Vec<OsString>,
 }
 
 /// Length of a profile without a command.
@@ -82,48 +89,101 @@ impl Args {
 pub fn run(args: &Args) -> Result<(Report, i32)> {
     let live = &args.live;
     args.focus.refuse_missing()?;
+    match &live.narrow {
+        Some(narrow) => gain_runs::refuse(args, narrow)?,
+        None => ensure!(args.runs.is_none(), "--runs: on this machine it needs --narrow"),
+    }
     let facts = doctor::probe();
     if let Some(path) = &live.record {
         files::refuse_unwritable(path)?;
     }
-    let folder = tempfile::tempdir().context("making a folder for the recording")?;
-    let kept = live.record.clone().unwrap_or_else(|| folder.path().join("profile.ektrace"));
+    if let Some(narrow) = &live.narrow {
+        return gain_runs::run(args, &facts, narrow);
+    }
     // First of all: the warden is a fork of this process.
     let command = (!live.command.is_empty())
         .then(|| Workload::prepare(&live.command))
         .transpose()
         .context("preparing the command")?;
-    let duration = if command.is_none() { Some(DURATION) } else { None };
-    let duration = live.duration.or(duration);
-    let pauses = args.pauses(&facts)?;
-    eprint!("{}", expected_cost(facts.online.len(), duration));
-    if let Some(plan) = &pauses {
-        eprint!("{}", cost_of_pauses(plan));
-    }
-    let ended = record(
-        Plan {
-            output: &kept,
-            duration,
-            wanted: Wanted { marks: &[], messages: live.record.is_some(), stacks: true },
-            words: &live.command,
-            facts: &facts,
-            pauses,
-        },
-        command,
-    )?;
-    let title = match live.command.first() {
-        None => "this machine".to_owned(),
-        Some(program) => {
-            let program = Path::new(program).file_name().unwrap_or(program);
-            format!("this machine with {}", trace::clean(program.as_encoded_bytes()))
+    let session = Session::start(args, &facts)?;
+    let recorded = session.record(&live.command, command, true)?;
+    Ok((recorded.report, recorded.code))
+}
+
+/// Recordings of this machine, one after the other.
+pub struct Session<'a> {
+    args: &'a Args,
+    facts: &'a Facts,
+    pauses: Option<PausePlan>,
+    folder: tempfile::TempDir,
+}
+
+/// A recording and its profile.
+pub struct Recorded {
+    pub report: Report,
+    /// The exit code of the command; 0 if the recording ended first.
+    pub code: i32,
+    /// Why the recording or the command ended, where that was not its plain end.
+    pub end: Vec<String>,
+}
+
+impl<'a> Session<'a> {
+    /// Makes room for recordings, and tells what they cost.
+    pub fn start(args: &'a Args, facts: &'a Facts) -> Result<Self> {
+        let folder = tempfile::tempdir().context("making a folder for the recording")?;
+        let pauses = args.pauses(facts)?;
+        let session = Self { args, facts, pauses, folder };
+        eprint!("{}", expected_cost(facts.online.len(), session.duration()));
+        if let Some(plan) = &session.pauses {
+            eprint!("{}", cost_of_pauses(plan));
         }
-    };
-    let mut report = recorded::run(args, &kept, &title)?;
-    report.notes.extend(ended.end);
-    if live.record.is_some() {
-        report.notes.push(format!("the recording is {}; --replay reads it", kept.display()));
+        Ok(session)
     }
-    Ok((report, ended.code))
+
+    /// Length of a recording; `None`: until the command ends.
+    fn duration(&self) -> Option<Duration> {
+        let live = &self.args.live;
+        live.duration.or_else(|| live.command.is_empty().then_some(DURATION))
+    }
+
+    /// The file of a recording; that of the first one is kept if the user asks for it.
+    pub fn path(&self, is_first: bool) -> PathBuf {
+        let wanted = self.args.live.record.clone().filter(|_| is_first);
+        wanted.unwrap_or_else(|| self.folder.path().join("profile.ektrace"))
+    }
+
+    /// Records, and profiles the recording.
+    pub fn record(
+        &self,
+        words: &[OsString],
+        command: Option<Workload>,
+        is_first: bool,
+    ) -> Result<Recorded> {
+        let path = self.path(is_first);
+        let has_messages = self.args.live.record.is_some();
+        let plan = Plan {
+            output: &path,
+            duration: self.duration(),
+            wanted: Wanted { marks: &[], messages: has_messages, stacks: true },
+            words,
+            facts: self.facts,
+            pauses: self.pauses.clone(),
+        };
+        let ended = record(plan, command)?;
+        let mut report = recorded::run(self.args, &path, &title(words.first()))?;
+        report.notes.extend(ended.end.iter().cloned());
+        if let Some(path) = self.args.live.record.as_ref().filter(|_| is_first) {
+            report.notes.push(format!("the recording is {}; --replay reads it", path.display()));
+        }
+        Ok(Recorded { report, code: ended.code, end: ended.end })
+    }
+}
+
+/// What the report calls the work.
+fn title(program: Option<&OsString>) -> String {
+    let Some(program) = program else { return "this machine".to_owned() };
+    let program = Path::new(program).file_name().unwrap_or(program);
+    format!("this machine with {}", trace::clean(program.as_encoded_bytes()))
 }
 
 /// The cost of recording at the present rate of switches.

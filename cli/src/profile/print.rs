@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use ::report::profile::shortened;
 
+#[cfg(feature = "record")]
+use super::gain_text;
 use super::{EstimateReport, Estimator, LossReport, Report, VictimReport, clock};
 
 /// Rows of a table; the largest are shown.
@@ -40,6 +42,8 @@ pub fn text(report: &Report) -> String {
     lines.extend(stacks(report));
     lines.extend(cost(report));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));
+    #[cfg(feature = "record")]
+    lines.extend(report.gain.iter().flat_map(gain_text::lines));
     lines.join("\n") + "\n"
 }
 
