@@ -351,7 +351,10 @@ fn this_machine(args: &Args) -> Result<(Report, i32)> {
         args.live.is_wanted(args.focus.is_given()),
         "expected -a for this machine, a command after --, a scenario, or a recording with --replay"
     );
-    live::run(args)
+    match &args.live.narrow {
+        Some(narrow) => gain_runs::run(args, narrow),
+        None => live::run(args),
+    }
 }
 
 #[cfg(not(feature = "record"))]

@@ -8,14 +8,13 @@ use anyhow::{Context, Result, ensure};
 use profiler::By;
 use profiler::matrix::Matrix;
 use profiler::recorded::Reading;
-use sensors::facts::Facts;
 use serde::Serialize;
 
 use super::gain::{self, Code, Gain, Run};
 use super::gain_tasks::{self, COMMAND, RECORDER};
 use super::{Args, Estimator, Report, live};
-use crate::files;
 use crate::recorder::Workload;
+use crate::{doctor, files};
 
 /// Runs of each command by default: the fewest whose interval is of use, by Student's t.
 const RUNS: u32 = 3;
@@ -51,7 +50,7 @@ pub enum Source {
 }
 
 /// Refuses what does not fit two commands, before anything runs.
-pub fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
+fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
     ensure!(
         !narrow.as_encoded_bytes().trim_ascii().is_empty(),
         "--narrow: expected a command for sh, which does the same work without wide instructions"
@@ -63,14 +62,20 @@ pub fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
     let runs = args.runs.unwrap_or(RUNS);
     ensure!(
         (2..=RUNS_MAX).contains(&runs),
-        "--runs: expected 2 to {RUNS_MAX} runs of each command with --narrow, as one has no interval"
+        "--runs: expected 2 to {RUNS_MAX} runs of each command with --narrow; one has no interval"
     );
     Ok(())
 }
 
 /// Runs both commands in turn; the report is that of the first run, the exit code that of the run
 /// that failed, if one did.
-pub fn run(args: &Args, facts: &Facts, narrow: &OsString) -> Result<(Report, i32)> {
+pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
+    args.focus.refuse_missing()?;
+    refuse(args, narrow)?;
+    if let Some(path) = &args.live.record {
+        files::refuse_unwritable(path)?;
+    }
+    let facts = doctor::probe();
     let order = gain::order(args.runs.unwrap_or(RUNS));
     let narrow_words = ["sh".into(), "-c".into(), narrow.clone()];
     let words_of = |code| match code {
@@ -82,7 +87,7 @@ pub fn run(args: &Args, facts: &Facts, narrow: &OsString) -> Result<(Report, i32
         order.iter().map(|&code| Workload::prepare(words_of(code))).collect();
     let commands = commands.context("preparing the commands")?;
     let wardens = children(std::process::id());
-    let session = live::Session::start(args, facts)?;
+    let session = live::Session::start(args, &facts)?;
     let mut shown: Option<Report> = None;
     let mut runs: [Vec<(Run, Source)>; 2] = Default::default();
     let mut failed = None;

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use sensors::facts::Facts;
 use sensors::recorder::Wanted;
 
-use super::{Args, CpuOf, LIVE_RATE, Report, gain_runs, recorded};
+use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
 use crate::recorder::{PausePlan, Plan, Workload, cores, record};
 use crate::seconds::seconds;
 use crate::{doctor, files};
@@ -34,7 +34,7 @@ pub struct Live {
 
     /// Keeps the recording, which --replay analyses again, here or elsewhere
     #[arg(long, value_name = "FILE.ektrace", conflicts_with_all = ["scenario", "trace"])]
-    record: Option<PathBuf>,
+    pub record: Option<PathBuf>,
 
     /// The same work as CMD without wide instructions, for `sh -c`: runs in turn with CMD, to say
     /// what wide code gains CMD, what it costs others, and where it breaks even. --record keeps the
@@ -89,16 +89,10 @@ impl Args {
 pub fn run(args: &Args) -> Result<(Report, i32)> {
     let live = &args.live;
     args.focus.refuse_missing()?;
-    match &live.narrow {
-        Some(narrow) => gain_runs::refuse(args, narrow)?,
-        None => ensure!(args.runs.is_none(), "--runs: on this machine it needs --narrow"),
-    }
+    ensure!(args.runs.is_none(), "--runs: on this machine it needs --narrow");
     let facts = doctor::probe();
     if let Some(path) = &live.record {
         files::refuse_unwritable(path)?;
-    }
-    if let Some(narrow) = &live.narrow {
-        return gain_runs::run(args, &facts, narrow);
     }
     // First of all: the warden is a fork of this process.
     let command = (!live.command.is_empty())

@@ -87,6 +87,8 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         losses,
         focus: args.focus.names(&history)?,
         notes: notes(header),
+        #[cfg(feature = "record")]
+        gain: None,
         time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })
 }
@@ -197,7 +199,7 @@ fn refuse_simulation(args: &Args) -> Result<()> {
         ("--set cpus", args.run.set.replay.cpus.is_some()),
         ("--limit", args.limit.is_some()),
         ("--rate", args.rate.is_some() && args.trace.is_some()),
-        ("--runs", args.runs.is_some()),
+        ("--runs", args.runs.is_some() && args.trace.is_some()),
         ("--method", args.method.is_some()),
         ("--scheduler", args.scheduler.is_some()),
     ] {

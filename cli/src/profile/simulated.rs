@@ -32,8 +32,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     let work = Work::read(Some(scenario), None, &args.classes.class, &options.set)?;
     let case = work.case(args.program.as_deref(), args.background.as_deref())?;
     let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
-    let file = scenario;
-    let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(file))?;
+    let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(scenario))?;
     let Some(&sensors) = options.sensors.first() else { bail!("--sensors: name one set") };
     let limit_ns = args.limit.map_or(work.limit_ns(), |limit| limit.as_nanos() as u64);
     let bar = terminal::progress(run_count.into(), "profiling");
@@ -41,7 +40,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         let start = work.start();
         let config = options.config(scheduler.clone(), sensors, run.into(), start, limit_ns);
         let profiled = profile_run(args, &work, case, &cpu, run, &config)
-            .with_context(|| format!("{file}: {scheduler_name}, seed {}", config.seed))?;
+            .with_context(|| format!("{scenario}: {scheduler_name}, seed {}", config.seed))?;
         bar.inc(1);
         Ok(profiled)
     };
@@ -89,6 +88,8 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         stacks: Vec::new(),
         focus: Vec::new(),
         notes: Vec::new(),
+        #[cfg(feature = "record")]
+        gain: None,
         time_line: None,
     })
 }

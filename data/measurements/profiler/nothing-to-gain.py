@@ -46,7 +46,8 @@ def main():
                 load.wait()
         samples = found["samples"]
         victims = [it for it in found["victims"] if it["basis"] == "measured"]
-        none = {"name": "", "samples": 0, "overhead_pct": dict.fromkeys(["value", "low", "high"], 0)}
+        no_overhead = dict.fromkeys(["value", "low", "high"], 0)
+        none = {"name": "", "samples": 0, "overhead_pct": no_overhead}
         worst = max(victims, key=lambda it: it["overhead_pct"]["value"], default=none)
         overhead = worst["overhead_pct"]
         writer.writerow(
