@@ -18,7 +18,8 @@ FIELDS = {
     "registers": {"task": int, "xfeatures": int},
     "stack": {"task": int, "stack": int},
     "pause": {
-        "cpu": int, "by": int, "first_khz": int, "last_khz": int, "alone_khz": int,
+        "cpu": int, "by": int, "first_ns": int, "alone_ns": int, "first_khz": int,
+        "last_khz": int, "alone_khz": int,
         "paused_ns": int,
     },
     "runtime": {"task": int, "ns": int},

@@ -188,6 +188,8 @@ pub struct Report {
     samples: Option<Tally>,
     /// Whether no program loses time to the clock of others; not said by tables of levels.
     nothing_to_gain: Option<bool>,
+    /// By how much longer the work of all programs took, in percent of their CPU time.
+    overhead_pct: EstimateReport,
     /// Whether the CPU table is that of the recorded CPU.
     is_own_table: bool,
     /// Whether it is known which CPUs share a core.

@@ -15,8 +15,8 @@ use crate::sample::Sample;
 /// and the host or a neighbour core may change the clock by less at any time. It counts in both
 /// directions, so that such changes cancel out.
 const CHANGE_MIN: f64 = 0.01;
-/// Switches of a CPU that a pause looks back at: three are its own, the others come within 70 us.
-const SWITCHES: usize = 16;
+/// Switches of a CPU that a pause looks back at: most come between its end and its record.
+const SWITCHES: usize = 64;
 
 /// The clocks of one pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -105,16 +105,23 @@ impl LastSwitches {
         self.0.push_front(Switch { time_ns, prev, next });
     }
 
-    /// What the last pause of that thread met: it came for its first look, slept, and came again.
+    /// What a pause of that thread met, by the times at which its two looks began.
     #[must_use]
-    pub fn met(&self, by: u32) -> Met {
-        let is_look = |switch: &&Switch| switch.next == by;
-        let mut looks = self.0.iter().enumerate().filter(|(_, switch)| is_look(switch));
-        let (Some((second, again)), Some((first, interrupted))) = (looks.next(), looks.next())
-        else {
+    pub fn met(&self, by: u32, first_ns: u64, alone_ns: u64) -> Met {
+        // The last switch to the thread before a look began is that of the look.
+        let look = |began_ns: u64| {
+            self.0.iter().position(|switch| switch.time_ns <= began_ns && switch.next == by)
+        };
+        let (Some(second), Some(first)) = (look(alone_ns), look(first_ns)) else {
             return Met::Unknown;
         };
-        let is_alone = first == second + 2 && again.prev == interrupted.prev;
+        let (again, interrupted) = (self.0[second], self.0[first]);
+        // What goes before the thread within a look, such as the kernel's stop thread, does not
+        // count; the task must be the one that ran between the looks.
+        let alone = self.0.get(second + 1);
+        let is_alone = second < first
+            && again.prev == interrupted.prev
+            && alone.is_some_and(|it| (it.prev, it.next) == (by, interrupted.prev));
         match interrupted.prev {
             0 => Met::Idle,
             task => Met::Task { task, time_ns: interrupted.time_ns, is_alone },
@@ -158,22 +165,26 @@ mod tests {
 
     #[test]
     fn a_pause_finds_the_task_that_it_interrupted() {
-        let met = |switches: &[(u32, u32)]| {
+        let met = |switches: &[(u32, u32)], first_ns, alone_ns| {
             let mut last = LastSwitches::default();
             for (at, &(prev, next)) in switches.iter().enumerate() {
-                last.add(at as u64, prev, next);
+                last.add(10 * at as u64, prev, next);
             }
-            last.met(9)
+            last.met(9, first_ns, alone_ns)
         };
         let task = |task, time_ns, is_alone| Met::Task { task, time_ns, is_alone };
         // The thread gets its order, sleeps, looks, sleeps, and looks again.
-        assert_eq!(met(&[(5, 9), (9, 5), (5, 9), (9, 5), (5, 9)]), task(5, 2, true));
-        assert_eq!(met(&[(5, 9), (9, 5), (5, 9), (9, 5)]), task(5, 0, true));
-        assert_eq!(met(&[(0, 9), (9, 0), (0, 9)]), Met::Idle);
+        let usual = [(5, 9), (9, 5), (5, 9), (9, 5), (5, 9), (9, 6)];
+        assert_eq!(met(&usual, 21, 41), task(5, 20, true));
+        assert_eq!(met(&[(0, 9), (9, 0), (0, 9)], 1, 21), Met::Idle);
         // Another task ran between the looks, or instead.
-        assert_eq!(met(&[(5, 9), (9, 6), (6, 5), (5, 9)]), task(5, 0, false));
-        assert_eq!(met(&[(5, 9), (9, 6), (6, 9)]), task(5, 0, false));
-        assert_eq!(met(&[(5, 9)]), Met::Unknown);
-        assert_eq!(met(&[(5, 6), (6, 7)]), Met::Unknown);
+        assert_eq!(met(&[(5, 9), (9, 6), (6, 5), (5, 9)], 1, 31), task(5, 0, false));
+        assert_eq!(met(&[(5, 9), (9, 6), (6, 9)], 1, 21), task(5, 0, false));
+        // The stop thread goes before it within the first look, and within the second.
+        let stopped = [(5, 9), (9, 7), (7, 9), (9, 5), (5, 9), (9, 7), (7, 9)];
+        assert_eq!(met(&stopped, 1, 41), task(5, 0, true));
+        // The switches to it are missing.
+        assert_eq!(met(&[(5, 6), (6, 7)], 1, 11), Met::Unknown);
+        assert_eq!(met(&[(5, 9)], 1, 11), task(5, 0, false));
     }
 }

@@ -26,7 +26,8 @@ pub(crate) struct Item {
     pub weight: f64,
     /// Level that the task demanded.
     pub own: usize,
-    /// By level that the task may demand, up to the level in force: the loss.
+    /// By level that the task may demand, up to the level in force: the loss; empty where it is not
+    /// known.
     pub losses: Vec<ItemLoss>,
 }
 

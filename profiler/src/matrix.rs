@@ -71,6 +71,8 @@ pub struct Matrix {
     pub victims: Vec<Victim>,
     /// By victim and culprit; pairs that never met are left out.
     pub entries: Vec<Entry>,
+    /// By how much longer the work of all groups took, in percent.
+    pub overhead_pct: Estimate,
 }
 
 /// The model of stalls errs by 4.3 % of the speed on average where the clock falls from 2.8 to
@@ -121,18 +123,26 @@ impl Matrix {
                 cpu_time_ns: times[group].cpu_time_ns,
                 waited_ns: times[group].waited_ns,
                 lost_ns: draws.estimate(|sums| sums.lost_ns(group)),
-                overhead_pct: draws.estimate(|sums| {
-                    let left_ns = time_ns - sums.lost_ns(group);
-                    if left_ns > 0.0 { 100.0 * (time_ns / left_ns - 1.0) } else { 0.0 }
-                }),
+                overhead_pct: draws.estimate(|sums| longer_pct(time_ns, sums.lost_ns(group))),
                 samples: items.samples[group],
                 basis: items.basis[group],
                 own_level: shown.highest(group),
             }
         });
         let victims: Vec<Victim> = victims.collect();
-        Self { entries: entries(profile, &draws, &victims), victims }
+        let all_ns: u64 = times.iter().map(|times| times.cpu_time_ns).sum();
+        let overhead_pct = draws.estimate(|sums| {
+            let lost_ns = (0..times.len()).map(|group| sums.lost_ns(group)).sum();
+            longer_pct(all_ns as f64, lost_ns)
+        });
+        Self { entries: entries(profile, &draws, &victims), victims, overhead_pct }
     }
+}
+
+/// By how much longer work takes that loses so much of its time.
+fn longer_pct(time_ns: f64, lost_ns: f64) -> f64 {
+    let left_ns = time_ns - lost_ns;
+    if left_ns > 0.0 { 100.0 * (time_ns / left_ns - 1.0) } else { 0.0 }
 }
 
 /// The pairs that met.
@@ -249,11 +259,16 @@ struct GroupSums {
     losses: BTreeMap<usize, Losses>,
     /// By culprit and cause: of the levels that items were seen to demand.
     as_seen: BTreeMap<usize, [f64; 3]>,
+    /// Weight of the items whose loss is not known.
+    unknown: f64,
 }
 
 impl GroupSums {
     fn add(&mut self, item: &Item, unknown: usize) {
         self.seen[item.level][item.own] += item.weight;
+        if item.losses.is_empty() {
+            self.unknown += item.weight;
+        }
         for (own, loss) in item.losses.iter().enumerate() {
             for part in &loss.parts {
                 let culprit = part.culprit.unwrap_or(unknown);
@@ -294,7 +309,11 @@ impl GroupSums {
     /// the CPU time.
     fn published_ns(&self, cpu_time_ns: f64) -> BTreeMap<usize, [f64; 3]> {
         let weight: f64 = self.seen.iter().flatten().sum();
-        let scale = if weight > 0.0 { cpu_time_ns / weight } else { 0.0 };
+        let slowed: f64 = self.seen[1..].iter().flatten().sum();
+        let known = slowed - self.unknown;
+        // Those at a level whose loss is known stand for the others there.
+        let per_known = if known > 0.0 { slowed / known } else { 1.0 };
+        let scale = if weight > 0.0 { per_known * cpu_time_ns / weight } else { 0.0 };
         let scaled = |by_cause: &[f64; 3]| by_cause.map(|lost| lost * scale);
         self.as_seen.iter().map(|(&culprit, by_cause)| (culprit, scaled(by_cause))).collect()
     }

@@ -195,11 +195,10 @@ impl<'a> Replay<'a> {
                     None => self.levels[task as usize] = level,
                 }
             }
-            Event::Pause { cpu, by, first_khz, last_khz, alone_khz, paused_ns }
-                if (cpu as usize) < self.cpus.len() =>
-            {
-                self.tally.paused_ns += paused_ns;
-                match self.last_switches[cpu as usize].met(by) {
+            Event::Pause {
+                cpu, by, first_ns, alone_ns, first_khz, last_khz, alone_khz, ..
+            } if (cpu as usize) < self.cpus.len() => {
+                match self.last_switches[cpu as usize].met(by, first_ns, alone_ns) {
                     Met::Idle => self.tally.idle += 1,
                     Met::Unknown => self.tally.switched += 1,
                     Met::Task { task, time_ns, is_alone } => {

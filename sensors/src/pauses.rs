@@ -31,7 +31,7 @@ mod chain;
 mod look;
 mod spinner;
 
-pub use look::{AGAIN, ALONE, Block, Blocks, Look, PAUSE_MAX, Why, clock_hz, judge};
+pub use look::{AGAIN, ALONE, Block, Blocks, Look, PAUSE_MAX, Times, Why, clock_hz, judge};
 
 use look::{Course, length_ns};
 use spinner::{Meeting, Order, Refused, Spinner};
@@ -125,6 +125,15 @@ struct Core {
     rests_until: u64,
 }
 
+/// Makes the calling thread a real-time one of the lowest priority, so that it goes on as soon as a
+/// pause has ended, however busy the machine is.
+///
+/// # Errors
+/// The kernel refuses the priority.
+pub fn become_real_time() -> Result<(), PauseError> {
+    spinner::become_real_time().map_err(|errno| error(0, Refused::Priority(errno)))
+}
+
 impl Pauser {
     /// Starts a sleeping thread for each CPU of each core.
     ///
@@ -147,6 +156,14 @@ impl Pauser {
     /// over from is the one that was interrupted.
     pub fn spinners(&self) -> impl Iterator<Item = (u32, i32)> {
         self.cores.iter().flat_map(|core| core.spinners.iter().map(|it| (it.cpu, it.tid)))
+    }
+
+    /// How many pauses a second the cores may have, each this long: each core is paused for a fifth
+    /// of the time at most.
+    #[must_use]
+    pub fn rate_max(cores: usize, raise_delay_ns: u64) -> f64 {
+        let pause_s = raise_delay_ns as f64 / 1e9 + (ALONE + AGAIN).as_secs_f64();
+        cores as f64 / (pause_s * f64::from(PAUSED_PART_MAX))
     }
 
     /// How the samples so far ended.

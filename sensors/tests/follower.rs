@@ -123,6 +123,8 @@ fn a_pause_is_in_its_place_and_names_the_thread_that_paused() {
         time_ns,
         cpu,
         by: 90,
+        first_ns: 210,
+        alone_ns: 240,
         first_khz: 1_900_000,
         last_khz: 2_800_000,
         alone_khz: 2_800_000,

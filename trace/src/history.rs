@@ -253,8 +253,12 @@ pub enum Event {
     Pause {
         /// The CPU whose clock was timed.
         cpu: u32,
-        /// The thread that timed it. The last two switches to it on this CPU began the two looks.
+        /// The thread that timed it.
         by: u32,
+        /// When it began its first look, after the switch to it.
+        first_ns: u64,
+        /// When it began its second look.
+        alone_ns: u64,
         /// The clock at the beginning: what the interrupted task ran at.
         first_khz: u32,
         /// The clock at the end of the pause, when no level was held any more.

@@ -2,26 +2,43 @@
 
 use profiler::Tally;
 
-use super::{Report, VictimReport};
+use super::{EstimateReport, Report, VictimReport};
 
 /// Fewer pauses in all leave the question open: our choice.
 const PAUSES_MIN: u64 = 50;
 /// A program that needs less than so much longer, in percent, has nothing to gain: a license level
 /// of 4 % that is in force for an eighth of the time costs as much.
 const LONGER_MIN_PCT: f64 = 0.5;
+/// All programs together have nothing to gain if the upper bound of their overhead is below this.
+const BOUND_PCT: f64 = 1.0;
 /// Fewer pauses of a program do not show a loss that is none by chance.
 const OF_PROGRAM_MIN: usize = 20;
+/// Programs that some pause met have at least this share of the CPU time, or the question is open.
+const MET_MIN: f64 = 0.9;
 
-/// Whether no program of this machine loses time to the clock of others; `None`: too few pauses.
-pub fn nothing_to_gain(victims: &[VictimReport], samples: &Tally) -> Option<bool> {
-    (samples.taken >= PAUSES_MIN).then(|| !victims.iter().any(has_lost))
-}
-
-/// Whether a program lost more than chance explains.
-fn has_lost(victim: &VictimReport) -> bool {
-    victim.samples >= OF_PROGRAM_MIN
-        && victim.overhead_pct.value >= LONGER_MIN_PCT
-        && victim.overhead_pct.low > 0.0
+/// Whether no program of this machine loses time to the clock of others; `None`: the pauses do not
+/// tell. `all` is the overhead of all programs, in percent.
+pub fn nothing_to_gain(
+    victims: &[VictimReport],
+    all: &EstimateReport,
+    samples: &Tally,
+) -> Option<bool> {
+    let is_shown = |it: &EstimateReport| it.value >= LONGER_MIN_PCT && it.low > 0.0;
+    let has_lost = |it: &VictimReport| {
+        it.samples >= OF_PROGRAM_MIN && it.basis == "measured" && is_shown(&it.overhead_pct)
+    };
+    if samples.taken < PAUSES_MIN {
+        return None;
+    }
+    if is_shown(all) || victims.iter().any(has_lost) {
+        return Some(false);
+    }
+    let all_s: f64 = victims.iter().map(|it| it.cpu_time_s).sum();
+    let met = victims.iter().filter(|it| it.samples > 0);
+    let met_s: f64 = met.map(|it| it.cpu_time_s).sum();
+    let is_open = |it: &VictimReport| it.samples >= OF_PROGRAM_MIN && it.basis == "unknown";
+    let is_bounded = all.high < BOUND_PCT && met_s >= MET_MIN * all_s;
+    (is_bounded && !victims.iter().any(is_open)).then_some(true)
 }
 
 /// How the clock was measured.
@@ -41,21 +58,25 @@ pub fn estimator(report: &Report, samples: &Tally) -> String {
 /// The answer, where no program lost time or nothing can be said.
 pub fn answer(report: &Report) -> Option<String> {
     let samples = report.samples.as_ref()?;
+    // Rounded first, as what rounds to -0 would be printed so.
+    let shown = |pct: f64| (pct * 100.0).round() / 100.0 + 0.0;
+    let EstimateReport { value, low, high } = report.overhead_pct;
+    let (value, low, high) = (shown(value), shown(low), shown(high));
     match report.nothing_to_gain {
-        None => Some(format!(
-            "Too few pauses met a program, {} of {PAUSES_MIN}, to say what the clock costs: \
-             profile for longer, or raise --rate.",
+        None if samples.taken < PAUSES_MIN => Some(format!(
+            "Cannot say: too few pauses met a program, {} of {PAUSES_MIN}. Profile for longer, or \
+             raise --rate.",
             samples.taken
         )),
-        Some(true) => {
-            let all_s: f64 = report.victims.iter().map(|it| it.cpu_time_s).sum();
-            let lost_s: f64 = report.victims.iter().map(|it| it.lost_s.value).sum();
-            Some(format!(
-                "Nothing to gain: no program ran at a lower clock than its own code demands. The \
-                 clock took {:.2} % of the CPU time of all.",
-                100.0 * lost_s / all_s.max(1e-9)
-            ))
-        }
+        None => Some(format!(
+            "Cannot say: the clock of others made all programs {value:.2} % slower, {low:.2} to \
+             {high:.2} % (95 %), which is not enough to call it something or nothing. Profile for \
+             longer, or raise --rate."
+        )),
+        Some(true) => Some(format!(
+            "Nothing to gain: the clock of others made all programs {value:.2} % slower, at most \
+             {high:.2} % (95 %), and no program by more than chance explains."
+        )),
         Some(false) => None,
     }
 }
@@ -63,7 +84,6 @@ pub fn answer(report: &Report) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::profile::EstimateReport;
 
     fn victim(samples: usize, value: f64, low: f64) -> VictimReport {
         let overhead_pct = EstimateReport { value, low, high: value + 1.0 };
@@ -82,14 +102,32 @@ mod tests {
         }
     }
 
+    fn all(value: f64, low: f64, high: f64) -> EstimateReport {
+        EstimateReport { value, low, high }
+    }
+
+    fn ask(it: VictimReport, all: EstimateReport) -> Option<bool> {
+        let taken = Tally { taken: 200, ..Tally::default() };
+        nothing_to_gain(&[it], &all, &taken)
+    }
+
     #[test]
-    fn only_a_loss_beyond_chance_is_something_to_gain() {
-        let taken = |taken| Tally { taken, ..Tally::default() };
-        let ask = |it: VictimReport| nothing_to_gain(&[it], &taken(200));
-        assert_eq!(ask(victim(200, 8.0, 5.0)), Some(false));
-        assert_eq!(ask(victim(200, 8.0, 0.0)), Some(true));
-        assert_eq!(ask(victim(200, 0.2, 0.1)), Some(true));
-        assert_eq!(ask(victim(9, 8.0, 5.0)), Some(true));
-        assert_eq!(nothing_to_gain(&[victim(40, 8.0, 5.0)], &taken(40)), None);
+    fn a_loss_beyond_chance_is_something_to_gain() {
+        let little = all(0.1, 0.0, 0.4);
+        assert_eq!(ask(victim(200, 8.0, 5.0), little), Some(false));
+        // Programs of few pauses each, which lost time together.
+        assert_eq!(ask(victim(9, 47.0, 43.0), all(46.0, 43.0, 51.0)), Some(false));
+    }
+
+    #[test]
+    fn nothing_is_said_only_where_the_bound_is_small() {
+        let little = all(0.1, 0.0, 0.4);
+        assert_eq!(ask(victim(200, 0.2, 0.1), little), Some(true));
+        assert_eq!(ask(victim(200, 0.2, 0.0), all(1.1, 0.0, 2.9)), None);
+        let unknown = VictimReport { basis: "unknown", ..victim(200, 0.0, 0.0) };
+        assert_eq!(ask(unknown, little), None);
+        assert_eq!(ask(victim(0, 0.0, 0.0), little), None, "no pause met most of the CPU time");
+        let few = Tally { taken: 40, ..Tally::default() };
+        assert_eq!(nothing_to_gain(&[victim(40, 8.0, 5.0)], &little, &few), None);
     }
 }

@@ -6,6 +6,8 @@ use profiler::By;
 use sensors::control_groups::{Labels, recorded};
 use trace::TaskInfo;
 
+use super::VictimReport;
+
 /// Names each control group so that only groups of the same owner have its name, and the program of
 /// a virtual machine of libvirt as the machine. Returns the labels of control groups by that name.
 pub fn tell_apart(tasks: &mut [TaskInfo]) -> BTreeMap<String, Labels> {
@@ -22,9 +24,11 @@ pub fn tell_apart(tasks: &mut [TaskInfo]) -> BTreeMap<String, Labels> {
     found.into_values().map(|group| (group.name, group.labels)).collect()
 }
 
-/// The labels of a group of tasks, if groups are control groups and it is one.
-pub fn of_group(all: &BTreeMap<String, Labels>, by: By, group: &str) -> Option<Labels> {
-    all.get(group).filter(|_| by == By::ControlGroup).cloned()
+/// Gives victims their labels, if they are control groups.
+pub fn add(victims: &mut [VictimReport], all: &BTreeMap<String, Labels>, by: By) {
+    if by == By::ControlGroup {
+        victims.iter_mut().for_each(|victim| victim.labels = all.get(&victim.name).cloned());
+    }
 }
 
 /// Names and values of labels, as JSON has them, without the path.
@@ -62,10 +66,9 @@ mod tests {
         let labels = tell_apart(&mut tasks);
         let name = |task: &TaskInfo| task.control_group.as_ref().unwrap().name.clone();
         assert_eq!(name(&tasks[1]), format!("proxy ({})", &two[..12]));
-        let second = of_group(&labels, By::ControlGroup, &name(&tasks[1])).unwrap();
+        let second = labels[&name(&tasks[1])].clone();
         assert_eq!(second.container_id, Some(two));
         assert_eq!(second.container_name.as_deref(), Some("proxy"));
-        assert_eq!(of_group(&labels, By::Program, &name(&tasks[1])), None);
         assert!(pairs(&second).contains(&("kube_pod_uid".to_owned(), "cd".to_owned())));
         assert_eq!((tasks[2].app.as_str(), labels["debian"].path.as_str()), ("debian", scope));
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use sensors::facts::Facts;
+use sensors::pauses::Pauser;
 use sensors::recorder::Wanted;
 
 use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
@@ -79,9 +80,18 @@ impl Args {
         let cpu = named.unwrap_or(CpuOf::machine(&facts.cpu).table());
         let cpu = self.run.cpu_model(cpu, true)?;
         let seed = self.run.seed;
-        let plan = profiler::Plan::published(&cpu, seed).with_rate(self.rate.unwrap_or(LIVE_RATE));
+        let rate = self.rate.unwrap_or(LIVE_RATE);
+        let plan = profiler::Plan::published(&cpu, seed).with_rate(rate);
         let (interval_ns, raise_delay_ns) = (plan.interval_ns, plan.pause_ns);
-        Ok(Some(PausePlan { cores: cores(facts)?, interval_ns, raise_delay_ns, seed }))
+        let cores = cores(facts)?;
+        let rate_max = Pauser::rate_max(cores.len(), raise_delay_ns);
+        ensure!(
+            rate <= rate_max,
+            "--rate: at most {rate_max:.0} pauses a second of {} cores, each paused for a fifth of \
+             the time at most",
+            cores.len()
+        );
+        Ok(Some(PausePlan { cores, interval_ns, raise_delay_ns, seed }))
     }
 }
 

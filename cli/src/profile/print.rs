@@ -22,6 +22,9 @@ const ASSUMED: &str = "  * too few samples: taken not to use wide code itself (-
 const AT_LEAST: &str =
     "  ≥ uses wide code itself, and nothing tells when: its own loss is not known";
 
+/// A culprit that registers and classes do not show, as AVX2 code.
+const UNKNOWN: &str = "A program that is not known";
+
 const COLUMNS: &str = "\
 CPU time and waiting are sums over threads. Clock: lost to a license level that the program does
 not demand, because the culprit runs on a sibling, because it ran on the core before (hold), or
@@ -154,10 +157,10 @@ fn victims(report: &Report) -> Vec<String> {
 
 fn victim(victim: &VictimReport, has_clock: bool) -> String {
     let overhead = &victim.overhead_pct;
-    let lost_s = victim.lost_s.value;
+    let lost_s = plain(victim.lost_s.value);
     let (lost, longer, between) = match (has_clock, victim.basis) {
         (false, _) => ("-".to_owned(), "-  ".to_owned(), String::new()),
-        (true, "unknown") => ("-".to_owned(), "-  ".to_owned(), "too few samples".to_owned()),
+        (true, "unknown") => ("-".to_owned(), "-  ".to_owned(), "not known".to_owned()),
         (true, "at least") => {
             (format!("≥ {lost_s:.3}"), format!("≥ {:.1} %", overhead.value), String::new())
         }
@@ -228,7 +231,7 @@ fn loss(loss: &LossReport, has_clock: bool) -> String {
         ..0.0005 => String::new(),
         all_s => format!("{:.0} %", 100.0 * part_s / all_s),
     };
-    let clock = if has_clock { format!("{:.3}", loss.lost_s.value) } else { "-".to_owned() };
+    let clock = if has_clock { format!("{:.3}", plain(loss.lost_s.value)) } else { "-".to_owned() };
     format!(
         "{:20}{culprit:20}{clock:>9}{}{:>9}{:>6}{:>6}{:>10.3}{:>13.3}",
         name(&loss.victim, 19),
@@ -298,9 +301,8 @@ fn answers(report: &Report) -> Vec<String> {
     }
     let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();
     for loss in &report.losses {
-        if let Some(culprit) = &loss.culprit
-            && *culprit != loss.victim
-        {
+        if loss.culprit.as_ref() != Some(&loss.victim) {
+            let culprit = loss.culprit.as_deref().unwrap_or(UNKNOWN);
             *by_culprit.entry(culprit).or_default() += loss.lost_s.value;
         }
     }
@@ -344,6 +346,11 @@ fn cost(report: &Report) -> Option<String> {
          {paused_pct:.2} % of the time.",
         change.value
     ))
+}
+
+/// To three digits, and never -0.
+fn plain(value: f64) -> f64 {
+    (value * 1e3).round() / 1e3 + 0.0
 }
 
 fn all_cpu_time_s(report: &Report) -> f64 {

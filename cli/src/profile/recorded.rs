@@ -12,7 +12,9 @@ use trace::{Event, Header, History, Source};
 
 use super::clock;
 use super::table::CpuOf;
-use super::{Args, Estimator, LossReport, Report, StackReport, labels, losses, victims};
+use super::{
+    Args, EstimateReport, Estimator, LossReport, Report, StackReport, labels, losses, victims,
+};
 use crate::compare::annotated;
 use crate::run_options::RunOptions;
 
@@ -53,13 +55,13 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let threads_per_core = reading.threads_per_core.or(header.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
     let mut victims = victims(&profile, &matrix, None);
-    for victim in &mut victims {
-        victim.labels = labels::of_group(&labels, reading.by, &victim.name);
-    }
-    let samples = has_pauses.then(|| Tally { held: without_clock(header), ..profile.tally });
-    let measured = || samples.as_ref().and_then(|it| clock::nothing_to_gain(&victims, it));
-    let nothing_to_gain = if estimator == Estimator::NoLevels { Some(true) } else { measured() };
-    let length_ns = header.end_ns.saturating_sub(header.start_ns);
+    labels::add(&mut victims, &labels, reading.by);
+    let samples = has_pauses.then(|| all_samples(profile.tally, header));
+    let overhead = EstimateReport::scaled(&matrix.overhead_pct, 1.0);
+    let nothing_to_gain = match &samples {
+        Some(samples) => clock::nothing_to_gain(&victims, &overhead, samples),
+        None => (estimator == Estimator::NoLevels).then_some(true),
+    };
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
@@ -69,14 +71,12 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         seed: options.seed,
         runs: None,
         cpus: header.cpus,
-        length_s: length_ns as f64 / 1e9,
+        length_s: length_ns(header) as f64 / 1e9,
         unprofiled_s: None,
         estimator,
         nothing_to_gain,
-        paused_pct: samples.as_ref().map(|samples| {
-            let cores = header.cpus.div_ceil(threads_per_core.unwrap_or(1).max(1));
-            100.0 * samples.paused_ns as f64 / (u64::from(cores) * length_ns).max(1) as f64
-        }),
+        overhead_pct: overhead,
+        paused_pct: samples.as_ref().map(|it| paused_pct(it, header, threads_per_core)),
         samples,
         knows_siblings: threads_per_core.is_some(),
         threads_per_core: threads_per_core.unwrap_or(1),
@@ -167,20 +167,47 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
     stacks
 }
 
-/// Pauses that gave no clock.
-fn without_clock(header: &Header) -> u64 {
-    let count = header.facts.get("pauses_without_clock").and_then(|fact| fact.parse().ok());
-    count.unwrap_or_default()
+fn length_ns(header: &Header) -> u64 {
+    header.end_ns.saturating_sub(header.start_ns)
+}
+
+/// Share of the time for which each core was paused.
+fn paused_pct(samples: &Tally, header: &Header, threads_per_core: Option<u32>) -> f64 {
+    let cores = header.cpus.div_ceil(threads_per_core.unwrap_or(1).max(1));
+    100.0 * samples.paused_ns as f64 / (u64::from(cores) * length_ns(header)).max(1) as f64
+}
+
+/// The samples of a recording, with those that are no record of it.
+fn all_samples(recorded: Tally, header: &Header) -> Tally {
+    Tally {
+        held: number(header, "pauses_without_clock").unwrap_or_default(),
+        paused_ns: number(header, "paused_ns").unwrap_or_default(),
+        ..recorded
+    }
+}
+
+/// A count among the facts of a recording.
+fn number(header: &Header, name: &str) -> Option<u64> {
+    header.facts.get(name)?.parse().ok()
 }
 
 /// Gaps of the recording that a reader should know.
 fn notes(header: &Header) -> Vec<String> {
-    let number = |name: &str| header.facts.get(name).and_then(|fact| fact.parse::<u64>().ok());
     let mut notes = Vec::new();
-    if let Some(lost) = number("lost_events").filter(|&lost| lost > 0) {
+    let governor = header.facts.get("cpufreq").map_or("", String::as_str);
+    if header.facts.contains_key("paused_ns")
+        && !governor.is_empty()
+        && !governor.contains("performance")
+    {
+        notes.push(format!(
+            "the kernel sets the clock ({governor}) and may raise it because of a pause, so that \
+             losses look greater: measure under the governor `performance`"
+        ));
+    }
+    if let Some(lost) = number(header, "lost_events").filter(|&lost| lost > 0) {
         notes.push(format!("{lost} events were lost for want of room, so waits are incomplete"));
     }
-    if let Some(permille) = number("runtime_per_wall_permille").filter(|&it| it < 950) {
+    if let Some(permille) = number(header, "runtime_per_wall_permille").filter(|&it| it < 950) {
         notes.push(format!(
             "tasks had only {permille} of 1000 parts of the CPU time: the host took the rest"
         ));

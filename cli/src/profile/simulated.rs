@@ -13,6 +13,7 @@ use super::{
 };
 use crate::compare::Work;
 use crate::parallel::in_order;
+use crate::run_options::RunOptions;
 use crate::terminal;
 
 /// A run with the profiler and the same without.
@@ -31,8 +32,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     let scheduler = options.scheduler(scheduler_name)?;
     let work = Work::read(Some(scenario), None, &args.classes.class, &options.set)?;
     let case = work.case(args.program.as_deref(), args.background.as_deref())?;
-    let cpu_name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
-    let cpu = options.cpu_model(&cpu_name, work.turbo()).context(options.named_cpu_by(scenario))?;
+    let (cpu_name, cpu) = cpu(options, &work, scenario)?;
     let Some(&sensors) = options.sensors.first() else { bail!("--sensors: name one set") };
     let limit_ns = args.limit.map_or(work.limit_ns(), |limit| limit.as_nanos() as u64);
     let bar = terminal::progress(run_count.into(), "profiling");
@@ -78,6 +78,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
         samples: (!args.no_pauses).then_some(profile.tally),
         nothing_to_gain: None,
+        overhead_pct: EstimateReport::scaled(&matrix.overhead_pct, 1.0),
         is_own_table: true,
         knows_siblings: true,
         threads_per_core: machine.threads_per_core,
@@ -92,6 +93,13 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         gain: None,
         time_line: None,
     })
+}
+
+/// The named CPU, or that of the scenario.
+fn cpu(options: &RunOptions, work: &Work, scenario: &str) -> Result<(String, CpuModel)> {
+    let name = options.cpu.clone().unwrap_or_else(|| work.cpu().to_owned());
+    let cpu = options.cpu_model(&name, work.turbo()).context(options.named_cpu_by(scenario))?;
+    Ok((name, cpu))
 }
 
 /// The mean, with its 95 % interval over runs; that of one run has no bounds.

@@ -6,11 +6,12 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use anyhow::{Context, Result, ensure};
-use nix::time::{ClockId, clock_gettime};
+use anyhow::{Context, Result, anyhow, ensure};
+use nix::sched::{CpuSet, sched_getaffinity};
+use nix::unistd::Pid;
 use random::SplitMix64;
 use sensors::facts::Facts;
-use sensors::pauses::{Counts, Look, Pauser, Wish};
+use sensors::pauses::{Counts, Look, NotTaken, Pauser, Wish, become_real_time};
 use sensors::recorder::Pause;
 use sensors::topology::{self, cpu_list};
 
@@ -30,22 +31,43 @@ pub struct Plan {
     pub seed: u64,
 }
 
-/// The cores whose tasks may be paused: those without a CPU that the administrator keeps from the
-/// scheduler (`isolcpus`) or from the tick (`nohz_full`).
+/// The cores whose tasks may be paused: those of CPUs that this process may run on, and none that
+/// the administrator keeps from the scheduler (`isolcpus`) or from the tick (`nohz_full`).
 pub fn cores(facts: &Facts) -> Result<Vec<Vec<u32>>> {
+    ensure!(
+        !is_in_namespace(),
+        "--pauses: this process is in a PID namespace, as those of containers are, where it does \
+         not know the kernel's numbers of its threads; run it in the namespace of the host \
+         (docker run --pid=host, hostPID: true)"
+    );
     let listed = |file: &str| {
         let text = std::fs::read_to_string(format!("{}/{file}", topology::FOLDER));
         text.ok().and_then(|text| cpu_list(&text)).unwrap_or_default()
     };
     let mut left_out = listed("isolated");
     left_out.extend(listed("nohz_full"));
-    let is_usable = |core: &&Vec<u32>| !core.iter().any(|cpu| left_out.contains(cpu));
-    let cores: Vec<Vec<u32>> = facts.cores.iter().filter(is_usable).cloned().collect();
+    let allowed = sched_getaffinity(Pid::from_raw(0)).unwrap_or_else(|_| CpuSet::new());
+    let is_usable =
+        |cpu: &u32| !left_out.contains(cpu) && allowed.is_set(*cpu as usize).unwrap_or_default();
+    let cores: Vec<Vec<u32>> =
+        facts.cores.iter().filter(|core| core.iter().all(is_usable)).cloned().collect();
     ensure!(
         !cores.is_empty(),
-        "--pauses: each core has a CPU that isolcpus or nohz_full keeps free of pauses"
+        "--pauses: no core may be paused: each has a CPU that this process may not use, or that \
+         isolcpus or nohz_full keeps free"
     );
+    if cores.len() < facts.cores.len() {
+        let (some, all) = (facts.cores.len() - cores.len(), facts.cores.len());
+        eprintln!("{some} of {all} cores are not paused: isolcpus, nohz_full, or not ours to use");
+    }
     Ok(cores)
+}
+
+/// Whether the kernel knows this process by another number: the first PID namespace of the machine
+/// has a fixed number (`PROC_PID_INIT_INO`, include/linux/proc_ns.h, Linux 6.18).
+fn is_in_namespace() -> bool {
+    let link = std::fs::read_link("/proc/self/ns/pid");
+    link.is_ok_and(|link| link.as_os_str() != "pid:[4026531836]")
 }
 
 /// The thread that orders the pauses.
@@ -75,41 +97,55 @@ impl Pauses {
     }
 
     /// Ends the thread after the present pause; the last pauses, and how all ended.
-    pub fn end(self) -> (Vec<Pause>, Counts) {
+    pub fn end(self) -> Result<(Vec<Pause>, Counts)> {
         self.end.store(true, Ordering::Relaxed);
-        let counts = self.thread.join().unwrap_or_default();
-        (self.looks.try_iter().collect(), counts)
+        let counts = self.thread.join();
+        let counts = counts.map_err(|_| anyhow!("the thread that pauses cores failed"))?;
+        Ok((self.looks.try_iter().collect(), counts))
     }
 }
 
 /// Samples one CPU after another until the end.
 fn sample(mut pauser: Pauser, plan: &Plan, end: &AtomicBool, sender: &Sender<Pause>) -> Counts {
+    // A refusal makes records late, and nothing else.
+    let _ = become_real_time();
     let threads: Vec<(u32, i32)> = pauser.spinners().collect();
     let of_core = |(core, cpus): (usize, &Vec<u32>)| -> Vec<(usize, u32)> {
         cpus.iter().map(|&cpu| (core, cpu)).collect()
     };
-    let cpus: Vec<(usize, u32)> = plan.cores.iter().enumerate().flat_map(of_core).collect();
+    let mut cpus: Vec<(usize, u32)> = plan.cores.iter().enumerate().flat_map(of_core).collect();
     let mut random = SplitMix64::new(plan.seed);
     let (least_ns, most_ns) = plan.interval_ns;
-    for &(core, cpu) in cpus.iter().cycle() {
-        let interval_ns = least_ns + random.below(most_ns.saturating_sub(least_ns) + 1);
-        let mut starts_in = Duration::from_nanos(interval_ns);
-        while starts_in > ORDER_MAX && !end.load(Ordering::Relaxed) {
-            std::thread::sleep(ORDER_MAX);
-            starts_in -= ORDER_MAX;
+    loop {
+        // Each round in another order: a short profile of many CPUs meets any of them.
+        for at in 0..cpus.len() {
+            let other = at + random.below((cpus.len() - at) as u64) as usize;
+            cpus.swap(at, other);
         }
-        if end.load(Ordering::Relaxed) {
-            break;
-        }
-        let wish = Wish { raise_delay_ns: plan.raise_delay_ns, look_again: true, starts_in };
-        let by = threads.iter().find(|(of, _)| *of == cpu).map_or(0, |&(_, tid)| tid as u32);
-        if let Ok(look) = pauser.sample(core, cpu, &wish)
-            && sender.send(pause(&look, cpu, by)).is_err()
-        {
-            break;
+        for &(core, cpu) in &cpus {
+            let interval_ns = least_ns + random.below(most_ns.saturating_sub(least_ns) + 1);
+            let mut starts_in = Duration::from_nanos(interval_ns);
+            while starts_in > ORDER_MAX && !end.load(Ordering::Relaxed) {
+                std::thread::sleep(ORDER_MAX);
+                starts_in -= ORDER_MAX;
+            }
+            if end.load(Ordering::Relaxed) {
+                return pauser.counts().clone();
+            }
+            let wish = Wish { raise_delay_ns: plan.raise_delay_ns, look_again: true, starts_in };
+            let by = threads.iter().find(|(of, _)| *of == cpu).map_or(0, |&(_, tid)| tid as u32);
+            match pauser.sample(core, cpu, &wish) {
+                Ok(look) => {
+                    if sender.send(pause(&look, cpu, by)).is_err() {
+                        return pauser.counts().clone();
+                    }
+                }
+                // Refused at once: nothing has slept.
+                Err(NotTaken { paused_ns: 0, .. }) => std::thread::sleep(starts_in),
+                Err(_) => {}
+            }
         }
     }
-    pauser.counts().clone()
 }
 
 /// Facts of a recording with pauses.
@@ -120,16 +156,18 @@ pub fn facts(counts: &Counts) -> Vec<(String, String)> {
     vec![
         ("pauses_without_clock".to_owned(), not_taken.to_string()),
         ("pauses_without_clock_why".to_owned(), reasons.join(", ")),
+        ("paused_ns".to_owned(), counts.paused_ns.to_string()),
     ]
 }
 
 fn pause(look: &Look, cpu: u32, by: u32) -> Pause {
     let khz = |hz: f64| (hz / 1e3) as u32;
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
     Pause {
-        time_ns: now.as_nanos() as u64,
+        time_ns: look.times.end_ns,
         cpu,
         by,
+        first_ns: look.times.first_ns,
+        alone_ns: look.times.again_ns,
         first_khz: khz(look.first_hz),
         last_khz: khz(look.last_hz),
         alone_khz: khz(look.again_hz.unwrap_or_default()),

@@ -212,7 +212,7 @@ impl<S: Sink> Inputs<'_, S> {
 
     /// Ends pauses and recorder; facts about the pauses.
     fn end(&mut self) -> Result<Vec<(String, String)>> {
-        let (last, counts) = match self.pauses.take().map(Pauses::end) {
+        let (last, counts) = match self.pauses.take().map(Pauses::end).transpose()? {
             Some((last, counts)) => (last, Some(counts)),
             None => (Vec::new(), None),
         };

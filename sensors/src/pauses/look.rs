@@ -75,6 +75,9 @@ pub struct Look {
     /// The standard deviation of one block's clock around `last_hz`, as a share of it, without the
     /// blocks that were interrupted.
     pub block_rel_sd: f64,
+    /// When the looks began and when the last one ended, by CLOCK_MONOTONIC; without a second look
+    /// it has the time of the end.
+    pub times: Times,
     /// For how long the tasks of the sampled CPU were paused, both looks together.
     pub paused_ns: u64,
     /// For how long the tasks of the core's other CPUs were paused.
@@ -88,6 +91,17 @@ impl Look {
     pub fn loss(&self) -> Option<f64> {
         self.again_hz.map(|again_hz| 1.0 - self.first_hz / again_hz)
     }
+}
+
+/// Times of the steps of a pause, by CLOCK_MONOTONIC.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Times {
+    /// The first look begins.
+    pub first_ns: u64,
+    /// The second look begins.
+    pub again_ns: u64,
+    /// All is over.
+    pub end_ns: u64,
 }
 
 /// Why a pause gave no look.
@@ -217,6 +231,8 @@ pub struct Blocks {
     pub first: Vec<Block>,
     /// Of the second look; empty where none was asked for.
     pub again: Vec<Block>,
+    /// When they were taken.
+    pub times: Times,
 }
 
 /// What the blocks of a pause say.
@@ -242,6 +258,7 @@ pub fn judge(blocks: &Blocks, looked_again: bool) -> Result<Look, Why> {
         again_hz,
         level_returned: last_hz / first_hz - 1.0 > RISE_REL,
         block_rel_sd: rel_sd(last, last_hz),
+        times: blocks.times,
         paused_ns: length_ns(first) + length_ns(again),
         core_paused_ns: match again.last() {
             Some(block) => block.end_ns().saturating_sub(first[0].start_ns),

@@ -12,11 +12,11 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::libc;
 use nix::sched::{CpuSet, sched_getcpu, sched_setaffinity};
-use nix::time::{ClockId, ClockNanosleepFlags, clock_nanosleep};
+use nix::time::{ClockId, ClockNanosleepFlags, clock_gettime, clock_nanosleep};
 use nix::unistd::{Pid, gettid};
 
 use super::chain::Chain;
-use super::look::{AGAIN, ALONE, Block, Blocks, Course, PAUSE_MAX, Verdict, Why};
+use super::look::{AGAIN, ALONE, Block, Blocks, Course, PAUSE_MAX, Times, Verdict, Why};
 
 /// Every task of an ordinary policy gives way to any real-time priority, so the lowest suffices:
 /// interrupt threads (50, kernel/sched/syscalls.c, `sched_set_fifo`, Linux 6.18), the kernel's
@@ -90,7 +90,8 @@ pub(super) enum Order {
 impl Order {
     pub(super) fn look(meeting: Arc<Meeting>, asked: u64, course: Course, again: bool) -> Self {
         let room = || Vec::with_capacity(BLOCKS_MAX);
-        let blocks = Blocks { first: room(), again: if again { room() } else { Vec::new() } };
+        let again_room = if again { room() } else { Vec::new() };
+        let blocks = Blocks { first: room(), again: again_room, times: Times::default() };
         Self::Look { meeting, asked, course, again, blocks }
     }
 }
@@ -186,15 +187,20 @@ fn live(cpu: u32, chain: &Chain, inbox: &Inbox, started: &Sender<Result<i32, Ref
     }
 }
 
+/// Makes this thread a real-time one of the lowest priority.
+pub(super) fn become_real_time() -> Result<(), Errno> {
+    let parameters = libc::sched_param { sched_priority: PRIORITY };
+    // SAFETY: the kernel reads one struct from the address given; 0 is the calling thread.
+    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
+    Errno::result(result).map(drop)
+}
+
 /// Pins this thread and makes it a real-time one.
 fn prepare(cpu: u32) -> Result<i32, Refused> {
     let mut cpus = CpuSet::new();
     cpus.set(cpu as usize).map_err(Refused::Cpu)?;
     sched_setaffinity(Pid::from_raw(0), &cpus).map_err(Refused::Cpu)?;
-    let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: the kernel reads one struct from the address given; 0 is the calling thread.
-    let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_FIFO, &raw const parameters) };
-    Errno::result(result).map_err(Refused::Priority)?;
+    become_real_time().map_err(Refused::Priority)?;
     Ok(gettid().as_raw())
 }
 
@@ -205,6 +211,12 @@ fn sleep_until(chain: &Chain, time: u64) {
     if left_ns > 0 {
         sleep(Duration::from_nanos(left_ns));
     }
+}
+
+/// The clock that the kernel's records have.
+fn monotonic_ns() -> u64 {
+    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
+    now.as_nanos() as u64
 }
 
 fn sleep(duration: Duration) {
@@ -268,12 +280,16 @@ impl Pause<'_> {
             return Err(Why::Late);
         }
         meeting.came.fetch_add(1, Ordering::AcqRel);
+        blocks.times.first_ns = monotonic_ns();
         self.first_look(meeting, course, &mut blocks.first)?;
+        blocks.times.again_ns = monotonic_ns();
         if again {
             // The sampled CPU's task runs, the siblings' spinners stay.
             sleep(ALONE);
+            blocks.times.again_ns = monotonic_ns();
             self.second_look(&mut blocks.again)?;
         }
+        blocks.times.end_ns = monotonic_ns();
         Ok(())
     }
 
@@ -355,7 +371,7 @@ mod tests {
         let chain = Chain::calibrate(Tsc::calibrate().unwrap());
         let meeting = Meeting::new(1);
         let course = Course::new(100_000, false).unwrap();
-        let mut blocks = Blocks { first: Vec::with_capacity(BLOCKS_MAX), again: Vec::new() };
+        let mut blocks = Blocks { first: Vec::with_capacity(BLOCKS_MAX), ..Blocks::default() };
         // No machine has this CPU, so the thread is on another one.
         let pause = Pause {
             cpu: u32::MAX,

@@ -81,6 +81,10 @@ pub struct Pause {
     pub cpu: u32,
     /// The kernel's number of the thread that timed it.
     pub by: u32,
+    /// When its first look began.
+    pub first_ns: u64,
+    /// When its second look began.
+    pub alone_ns: u64,
     /// At the beginning.
     pub first_khz: u32,
     /// At the end.
@@ -210,7 +214,8 @@ impl<'s, S: Sink> Follower<'s, S> {
     }
 
     fn pause(&mut self, pause: &Pause) -> io::Result<()> {
-        let &Pause { cpu, first_khz, last_khz, alone_khz, paused_ns, .. } = pause;
+        let &Pause { cpu, first_ns, alone_ns, paused_ns, .. } = pause;
+        let &Pause { first_khz, last_khz, alone_khz, .. } = pause;
         if self.start_ns.is_none() || cpu >= CPUS_MAX {
             return Ok(());
         }
@@ -218,7 +223,16 @@ impl<'s, S: Sink> Follower<'s, S> {
         self.cpu(cpu);
         let index = self.tasks.alive(pause.by);
         let by = self.tasks.id(index);
-        self.emit(Event::Pause { cpu, by, first_khz, last_khz, alone_khz, paused_ns })
+        self.emit(Event::Pause {
+            cpu,
+            by,
+            first_ns,
+            alone_ns,
+            first_khz,
+            last_khz,
+            alone_khz,
+            paused_ns,
+        })
     }
 
     fn apply_raw(&mut self, raw: &Raw) -> io::Result<()> {

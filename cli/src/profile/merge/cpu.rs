@@ -7,10 +7,12 @@ use serde::Serialize;
 pub struct Cpu {
     /// As the machine calls it; `None`: the profile does not say it, or is of a simulation.
     pub machine_cpu: Option<String>,
-    /// `None`: the CPU has no license levels.
+    /// `None`: the CPU has no license levels, or its clock was measured.
     pub cpu_table: Option<String>,
     /// Whether the table is that of the machine's CPU; else losses are as if on that CPU.
     pub is_own_table: bool,
+    /// Whether pauses measured the clock.
+    pub is_measured: bool,
 }
 
 impl Cpu {
@@ -18,6 +20,7 @@ impl Cpu {
     pub fn sentence(&self) -> String {
         let name = self.machine_cpu.as_deref().unwrap_or("a CPU that its profile does not name");
         match &self.cpu_table {
+            None if self.is_measured => format!("{name}, whose clock was measured in pauses"),
             None => format!("{name}, which has no license levels"),
             Some(table) if self.is_own_table => format!("{name}, by its table {table}"),
             Some(table) => format!("{name}, as if on {table}"),

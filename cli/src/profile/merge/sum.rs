@@ -112,7 +112,7 @@ impl Pair {
             machines: self.machines,
             machines_with_clock: self.machines_with_clock,
             lost_s: self.lost_s,
-            lost_low_s: (self.lost_s - low).max(0.0),
+            lost_low_s: (self.lost_s - low).max(self.lost_s.min(0.0)),
             lost_high_s: self.lost_s + high,
             waited_s: self.waited_s,
             by_shared_core_s: self.by_shared_core_s,

@@ -23,7 +23,7 @@ fn blocks(from_ns: u64, count: usize, hz: impl Fn(u64) -> f64) -> Vec<Block> {
 fn held_then(again_hz: f64) -> Blocks {
     let first = blocks(20_000, 150, |ns| if ns < 690_000 { LOW_HZ } else { HIGH_HZ });
     let resumed_ns = first.last().unwrap().end_ns() + 80_000;
-    Blocks { first, again: blocks(resumed_ns, 12, |_| again_hz) }
+    Blocks { first, again: blocks(resumed_ns, 12, |_| again_hz), ..Blocks::default() }
 }
 
 fn is_near(found_hz: f64, expected_hz: f64) -> bool {
@@ -47,8 +47,11 @@ fn a_task_whose_own_code_demands_the_level_lost_nothing() {
 
 #[test]
 fn without_a_hold_all_three_clocks_are_the_same() {
-    let steady =
-        Blocks { first: blocks(0, 150, |_| HIGH_HZ), again: blocks(850_000, 12, |_| HIGH_HZ) };
+    let steady = Blocks {
+        first: blocks(0, 150, |_| HIGH_HZ),
+        again: blocks(850_000, 12, |_| HIGH_HZ),
+        ..Blocks::default()
+    };
     let look = judge(&steady, true).unwrap();
     assert!(!look.level_returned && look.loss().unwrap().abs() < 1e-3, "{look:?}");
     assert!(look.block_rel_sd < 1e-6, "{look:?}");
@@ -58,7 +61,8 @@ fn without_a_hold_all_three_clocks_are_the_same() {
 
 #[test]
 fn noise_of_blocks_is_stated_without_interrupted_ones() {
-    let mut steady = Blocks { first: blocks(0, 150, |_| HIGH_HZ), again: Vec::new() };
+    let mut steady =
+        Blocks { first: blocks(0, 150, |_| HIGH_HZ), again: Vec::new(), ..Blocks::default() };
     for (index, block) in steady.first.iter_mut().enumerate() {
         block.duration_ns *= if index % 2 == 0 { 1.003 } else { 0.997 };
     }
@@ -99,7 +103,8 @@ fn a_window_without_enough_clean_blocks_is_dropped() {
         block.duration_ns *= 1.0 + 0.05 * index as f64;
     }
     assert_eq!(judge(&held, true), Err(Why::Unclean));
-    let short = Blocks { first: blocks(0, 19, |_| HIGH_HZ), again: Vec::new() };
+    let short =
+        Blocks { first: blocks(0, 19, |_| HIGH_HZ), again: Vec::new(), ..Blocks::default() };
     assert_eq!(judge(&short, false), Err(Why::Unclean));
 }
 
@@ -168,7 +173,7 @@ proptest! {
     ) {
         let course = Course::new(raise_delay_ns, looked).unwrap();
         let _ = course.verdict(now_ns, together_ns, &first);
-        let _ = judge(&Blocks { first, again }, looked);
+        let _ = judge(&Blocks { first, again, ..Blocks::default() }, looked);
     }
 
     #[test]
