@@ -9,9 +9,8 @@ use profiler::By;
 use profiler::matrix::Matrix;
 use profiler::recorded::Reading;
 use sensors::facts::Facts;
-use serde::Serialize;
 
-use super::gain::{self, Code, Gain, Run};
+use super::gain::{self, Code, Compared, Run, Source};
 use super::gain_tasks::{self, COMMAND, RECORDER};
 use super::{Args, Estimator, Report, live};
 use crate::files;
@@ -27,34 +26,6 @@ const RUNS: u32 = 3;
 /// All wardens are forked first and wait; more of them than this help no interval.
 const RUNS_MAX: u32 = 100;
 
-/// The comparison, or why there is none.
-#[derive(Serialize)]
-pub struct Compared {
-    /// The command of --narrow.
-    pub narrow: String,
-    #[serde(flatten)]
-    pub gain: Option<Gain>,
-    /// Which run did not end as the others did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// What the cost rests on.
-    pub source: Source,
-}
-
-/// What the cost rests on.
-#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The CPU leaves no lower clock to others.
-    NoLevels,
-    /// Registers and a CPU table.
-    Table,
-    /// Pauses of cores.
-    Pauses,
-    /// No run tells.
-    NotKnown,
-}
-
 /// Refuses what does not fit two commands, before anything runs.
 pub fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
     ensure!(
@@ -68,7 +39,7 @@ pub fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
     let runs = args.runs.unwrap_or(RUNS);
     ensure!(
         (2..=RUNS_MAX).contains(&runs),
-        "--runs: expected 2 to {RUNS_MAX} runs of each command with --narrow, as one has no interval"
+        "--runs: expected 2 to {RUNS_MAX} runs of each command with --narrow; one has no interval"
     );
     Ok(())
 }
