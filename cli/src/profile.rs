@@ -149,6 +149,12 @@ enum Verb {
     Merge(merge::Args),
 }
 
+#[cfg(feature = "record")]
+use gain::Compared;
+/// Without the recorder nothing is compared.
+#[cfg(not(feature = "record"))]
+type Compared = ();
+
 /// Samples a second, as D 4.2.1.
 const RATE: f64 = 50.0;
 /// Pauses a second of this machine: at 50 a barrier program of two CPUs takes 4.6 % longer
@@ -209,9 +215,8 @@ pub struct Report {
     /// What a reader should know of the recording.
     notes: Vec<String>,
     /// What wide code gained and cost, with --narrow.
-    #[cfg(feature = "record")]
     #[serde(skip_serializing_if = "Option::is_none")]
-    gain: Option<gain_runs::Compared>,
+    gain: Option<Compared>,
     /// Which program ran when, for the page.
     #[serde(skip)]
     time_line: Option<TimeLine>,

@@ -89,6 +89,34 @@ pub struct Gain {
     pub neighbours_factor: Option<f64>,
 }
 
+/// The comparison, or why there is none.
+#[derive(Serialize)]
+pub struct Compared {
+    /// The command of --narrow.
+    pub narrow: String,
+    #[serde(flatten)]
+    pub gain: Option<Gain>,
+    /// Which run did not end as the others did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failed: Option<String>,
+    /// What the cost rests on.
+    pub source: Source,
+}
+
+/// What the cost rests on.
+#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// The CPU leaves no lower clock to others.
+    NoLevels,
+    /// Registers and a CPU table.
+    Table,
+    /// Pauses of cores.
+    Pauses,
+    /// No run tells.
+    NotKnown,
+}
+
 /// Compares pairs of runs, each the wide run and the narrow one; `None` for fewer than two pairs,
 /// or where a run took no time.
 pub fn compare(pairs: &[(Run, Run)]) -> Option<Gain> {

@@ -8,46 +8,22 @@ use anyhow::{Context, Result, ensure};
 use profiler::By;
 use profiler::matrix::Matrix;
 use profiler::recorded::Reading;
-use serde::Serialize;
 
-use super::gain::{self, Code, Gain, Run};
+use super::gain::{self, Code, Compared, Run, Source};
 use super::gain_tasks::{self, COMMAND, RECORDER};
 use super::{Args, Estimator, Report, live};
 use crate::recorder::Workload;
 use crate::{doctor, files};
 
+/// Characters of a command that are shown.
+const SHOWN_MAX: usize = 200;
+/// The exit code where a run ended early without a code of its own.
+const NOT_COMPARED: i32 = 1;
+
 /// Runs of each command by default: the fewest whose interval is of use, by Student's t.
 const RUNS: u32 = 3;
 /// All wardens are forked first and wait; more of them than this help no interval.
 const RUNS_MAX: u32 = 100;
-
-/// The comparison, or why there is none.
-#[derive(Serialize)]
-pub struct Compared {
-    /// The command of --narrow.
-    pub narrow: String,
-    #[serde(flatten)]
-    pub gain: Option<Gain>,
-    /// Which run did not end as the others did.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub failed: Option<String>,
-    /// What the cost rests on.
-    pub source: Source,
-}
-
-/// What the cost rests on.
-#[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Source {
-    /// The CPU leaves no lower clock to others.
-    NoLevels,
-    /// Registers and a CPU table.
-    Table,
-    /// Pauses of cores.
-    Pauses,
-    /// No run tells.
-    NotKnown,
-}
 
 /// Refuses what does not fit two commands, before anything runs.
 fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
@@ -88,7 +64,7 @@ pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
     let commands = commands.context("preparing the commands")?;
     let wardens = children(std::process::id());
     let session = live::Session::start(args, &facts)?;
-    let mut shown: Option<Report> = None;
+    let mut first: Option<Report> = None;
     let mut runs: [Vec<(Run, Source)>; 2] = Default::default();
     let mut failed = None;
     for (index, (&code, command)) in order.iter().zip(commands).enumerate() {
@@ -102,14 +78,17 @@ pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
             let measured = measure(args, &file, code, &report, &wardens);
             runs[code as usize].push(measured.with_context(|| title.clone())?);
         }
-        shown.get_or_insert(report);
+        match &mut first {
+            None => first = Some(report),
+            Some(first) => first.notes.extend(gaps(&title, &report)),
+        }
         if !is_whole {
             failed = Some((why(&title, exit_code, &end, code), exit_code));
             break;
         }
     }
-    let mut report = shown.context("nothing ran")?;
-    let code = failed.as_ref().map_or(0, |(_, code)| *code);
+    let mut report = first.context("nothing ran")?;
+    let code = failed.as_ref().map_or(0, |&(_, code)| if code == 0 { NOT_COMPARED } else { code });
     report.gain = Some(compared(narrow, &runs, failed.map(|(why, _)| why)));
     Ok((report, code))
 }
@@ -117,9 +96,13 @@ pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
 fn title(index: usize, all: usize, code: Code, narrow: &OsString) -> String {
     let what = match code {
         Code::Wide => "CMD".to_owned(),
-        Code::Narrow => format!("--narrow '{}'", trace::clean(narrow.as_encoded_bytes())),
+        Code::Narrow => format!("--narrow '{}'", shown(narrow)),
     };
     format!("Run {} of {all}, {what}", index + 1)
+}
+
+fn shown(command: &OsString) -> String {
+    trace::clean_up_to(command.as_encoded_bytes(), SHOWN_MAX)
 }
 
 /// Why runs cannot be compared.
@@ -145,11 +128,17 @@ fn compared(
     let first = wide.first().map_or(Source::NotKnown, |(_, source)| *source);
     let too_short = || "Not compared: a run took no measurable CPU time.".to_owned();
     Compared {
-        narrow: trace::clean(narrow.as_encoded_bytes()),
+        narrow: shown(narrow),
         failed: failed.or_else(|| gain.is_none().then(too_short)),
         gain,
         source: if is_unknown { Source::NotKnown } else { first },
     }
+}
+
+/// What a reader should know of a later run, whose profile is not shown.
+fn gaps(title: &str, report: &Report) -> Vec<String> {
+    let gap = |note: &&String| note.contains("were lost") || note.contains("the host took");
+    report.notes.iter().filter(gap).map(|note| format!("{title}: {note}")).collect()
 }
 
 /// Measures a run by its recording.

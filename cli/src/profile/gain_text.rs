@@ -1,8 +1,7 @@
 //! The comparison of wide and narrow code as text.
 
 use super::EstimateReport;
-use super::gain::{Both, Gain, Verdict};
-use super::gain_runs::{Compared, Source};
+use super::gain::{Both, Compared, Gain, Source, Verdict};
 
 const NOT_KNOWN: &str = "How much work the other programs did is not known: without counters only \
                          their CPU time is.";
@@ -16,7 +15,6 @@ pub fn lines(compared: &Compared) -> Vec<String> {
     lines.push(ratio("time s", &gain.time));
     lines.push(ratio("CPU time s", &gain.cpu_time));
     let row = |name: &str, wide: String, narrow: String| format!("{name:32}{wide:>10}{narrow:>10}");
-    let seconds = |value: f64| format!("{value:.3}");
     let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), seconds);
     lines.push(row(
         "CPU time of other programs s",
@@ -39,17 +37,23 @@ pub fn lines(compared: &Compared) -> Vec<String> {
 
 fn header(gain: &Gain) -> String {
     let title = format!("{} runs of each, in turn", gain.runs);
-    format!("{title:32}{:>10}{:>10}{:>14}{:>16}", "wide", "narrow", "narrow/wide", "95 %")
+    format!("{title:32}{:>10}{:>10}{:>14}{:>20}", "wide", "narrow", "narrow/wide", "95 %")
 }
 
 fn ratio(name: &str, both: &Both) -> String {
     let EstimateReport { value, low, high } = both.ratio;
     let between = format!("[{low:.3}, {high:.3}]");
-    format!("{name:32}{:>10.3}{:>10.3}{value:>14.3}{between:>16}", both.wide_s, both.narrow_s)
+    format!("{name:32}{:>10.3}{:>10.3}{value:>14.3}{between:>20}", both.wide_s, both.narrow_s)
 }
 
 fn estimate(it: &EstimateReport) -> String {
-    format!("{:.3} [{:.3}, {:.3}]", it.value, it.low, it.high)
+    format!("{} [{}, {}]", seconds(it.value), seconds(it.low), seconds(it.high))
+}
+
+/// Without the sign of what is printed as 0.000.
+fn seconds(value: f64) -> String {
+    let shown = if value.abs() < 0.0005 { 0.0 } else { value };
+    format!("{shown:.3}")
 }
 
 fn cost(gain: &Gain, source: Source) -> String {
@@ -58,7 +62,7 @@ fn cost(gain: &Gain, source: Source) -> String {
         Source::Table => "by the table; narrow code whose registers do not show counts as free",
         Source::Pauses => "measured in pauses; without counters it is at most so great",
         Source::NotKnown => {
-            return "Cost: not known, as the profile does not estimate the clock.".to_owned();
+            return "Cost: not known; what the profile says of the clock tells why.".to_owned();
         }
     };
     let cost = gain.cost_s.as_ref().map(estimate).unwrap_or_default();
@@ -114,7 +118,7 @@ mod tests {
     #[test]
     fn a_gain_has_its_break_even_and_a_cost_says_where_it_is_from() {
         let found = text(12.0, Some(0.5), Source::Table);
-        assert!(found.contains("1.200  [1.200, 1.200]"), "{found}");
+        assert!(found.contains("1.200      [1.200, 1.200]"), "{found}");
         assert!(found.contains("Cost: 0.500 [0.500, 0.500] CPU seconds of other"), "{found}");
         assert!(found.contains("CPU times of 1.050; with 4.0 times the CPU time"), "{found}");
     }

@@ -38,8 +38,8 @@ pub struct Live {
     pub record: Option<PathBuf>,
 
     /// The same work as CMD without wide instructions, for `sh -c`: runs in turn with CMD, to say
-    /// what wide code gains CMD, what it costs others, and where it breaks even. --record keeps the
-    /// first run
+    /// what wide code gains CMD, what it costs others, and where it breaks even. Both must end
+    /// after the same work, not after the same time. --record keeps the first run
     #[arg(long, value_name = "COMMAND", requires = "command",
         conflicts_with_all = ["scenario", "trace", "all", "duration"])]
     pub narrow: Option<OsString>,

@@ -95,3 +95,73 @@ fn profiles_of_machines_become_one_and_a_machine_counts_once() {
         "d.json: no result of `evenkeel profile --json`: missing field `estimator` at line 1 column 12",
     );
 }
+
+/// Counts to a number in the shell, which takes as many instructions each time.
+fn counting(to: u32) -> String {
+    format!("i=0; while [ $i -lt {to} ]; do i=$((i+1)); done")
+}
+
+#[test]
+fn the_same_work_with_less_code_gains_cpu_time() {
+    let Some(folder) = recording() else { return };
+    let (short, long) = (counting(50_000), counting(500_000));
+    let outputs = ["--json", "g.json", "--record", "first.ektrace"];
+    let flags = [&["profile", "--narrow", &long], &outputs[..]].concat();
+    let ran = folder.run(&[&flags[..], &["--", "sh", "-c", &short]].concat());
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    assert_eq!(ran.stderr.matches("Run ").count(), 6, "{}", ran.stderr);
+    assert!(ran.stdout.contains("3 runs of each, in turn"), "{}", ran.stdout);
+    let found: Value = serde_json::from_str(&folder.read("g.json")).unwrap();
+    let gain = &found["gain"];
+    assert_eq!(gain["narrow"].as_str(), Some(long.as_str()));
+    // Ten times the work; a shell that starts is part of both.
+    let ratio = number(&gain["cpu_time"]["ratio"]["value"]);
+    assert!((3.0..15.0).contains(&ratio), "{gain}");
+    let gain_s = &gain["gain_s"];
+    let difference = number(&gain["cpu_time"]["narrow_s"]) - number(&gain["cpu_time"]["wide_s"]);
+    assert!((number(&gain_s["value"]) - difference).abs() < 1e-6, "{gain}");
+    assert!(folder.path("first.ektrace").metadata().unwrap().len() > 100);
+}
+
+#[test]
+fn commands_that_fail_have_no_figures_and_their_exit_code() {
+    let Some(folder) = recording() else { return };
+    let compare = |narrow: &str, command: &str| {
+        let args = ["profile", "--json", "-", "--narrow", narrow, "--", "sh", "-c", command];
+        let ran = folder.run(&args);
+        let found: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
+        assert!(found["gain"].get("gain_s").is_none(), "{found}");
+        (ran.code, found["gain"]["failed"].as_str().unwrap().to_owned())
+    };
+    let (code, why) = compare("no-such-command-of-evenkeel", "true");
+    assert_eq!(code, 127);
+    assert!(why.contains("Run 2 of 6") && why.contains("sh found no such command"), "{why}");
+    let (code, why) = compare("true", "exit 7");
+    assert_eq!(code, 7);
+    assert!(why.contains("Run 1 of 6, CMD: ended with exit code 7"), "{why}");
+    let (code, why) = compare("kill -9 $$", "true");
+    assert_eq!(code, 137);
+    assert!(why.contains("ended by signal 9"), "{why}");
+}
+
+#[test]
+fn a_comparison_that_cannot_be_made_is_refused_before_a_command_runs() {
+    let Some(folder) = recording() else { return };
+    folder.refused_flag(&["profile", "--narrow", "true"], &["CMD"]);
+    for flag in [&["--duration", "2"][..], &["-a"], &["--trace", "x.ektrace"]] {
+        let command = ["--", "touch", "ran"];
+        let words = [&["profile", "--narrow", "true"], flag, &command[..]].concat();
+        folder.refused_flag(&words, &["cannot be used with"]);
+    }
+    let with = |flag: &[&'static str]| -> Vec<&'static str> {
+        [&["profile"], flag, &["--", "touch", "ran"]].concat()
+    };
+    folder.refused(&with(&["--narrow", " "]), "--narrow: expected a command for sh");
+    let one = with(&["--narrow", "true", "--runs", "1"]);
+    folder.refused(&one, "--runs: expected 2 to 100 runs of each command with --narrow");
+    folder.refused(&with(&["--runs", "3"]), "--runs: on this machine it needs --narrow");
+    let class = with(&["--narrow", "true", "--class", "x=avx2-heavy"]);
+    folder.refused(&class, "--class: with --narrow a program has one name and two classes");
+    std::fs::create_dir(folder.path("taken")).unwrap();
+    folder.refused(&with(&["--narrow", "true", "--json", "taken"]), "writing taken");
+}
