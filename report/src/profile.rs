@@ -23,6 +23,8 @@ pub struct View {
     pub has_clock: bool,
     /// How losses of clock were estimated, or why they are not known: a sentence.
     pub estimator: String,
+    /// What measured clocks say of all programs, instead of the largest loss: a sentence.
+    pub verdict: Option<String>,
     /// Programs, in any order.
     pub victims: Vec<Victim>,
     /// Pairs of programs, in any order.

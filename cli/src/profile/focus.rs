@@ -76,9 +76,11 @@ impl Focus {
         let relative = self.cgroup.as_deref().map(relative);
         for pid in &self.pid {
             let is_there = |task: &TaskInfo| task.pid == Some(*pid) || task.tid == *pid;
+            let unknown = tasks.iter().filter(|task| task.pid.is_none() && !task.kernel).count();
+            let but = if unknown > 0 { " among those whose process is known" } else { "" };
             ensure!(
                 tasks.iter().any(is_there),
-                "--pid {pid}: no task of this process ran while the machine was recorded"
+                "--pid {pid}: no task of this process ran while the machine was recorded{but}"
             );
         }
         let is_meant = |task: &&TaskInfo| {

@@ -11,7 +11,7 @@ use profiler::recorded::Reading;
 
 use super::gain::{self, Code, Compared, Run, Source};
 use super::gain_tasks::{self, COMMAND, RECORDER};
-use super::{Args, Estimator, Report, live};
+use super::{Args, Estimator, Report, live, recorded};
 use crate::recorder::Workload;
 use crate::{doctor, files};
 
@@ -46,6 +46,8 @@ fn refuse(args: &Args, narrow: &OsString) -> Result<()> {
 /// Runs both commands in turn; the report is that of the first run, the exit code that of the run
 /// that failed, if one did.
 pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
+    recorded::refuse_simulation(args)?;
+    args.outputs.refuse_mixing(true)?;
     args.focus.refuse_missing()?;
     refuse(args, narrow)?;
     if let Some(path) = &args.live.record {

@@ -98,6 +98,8 @@ impl Args {
 /// Profiles this machine; the exit code is that of the command.
 pub fn run(args: &Args) -> Result<(Report, i32)> {
     let live = &args.live;
+    recorded::refuse_simulation(args)?;
+    args.outputs.refuse_mixing(!live.command.is_empty())?;
     args.focus.refuse_missing()?;
     ensure!(args.runs.is_none(), "--runs: on this machine it needs --narrow");
     let facts = doctor::probe();

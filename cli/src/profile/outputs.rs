@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 
 use super::{Report, print, view};
 use crate::{files, terminal};
@@ -33,6 +33,15 @@ impl Outputs {
         [&self.json, &self.page, &self.folded, &self.pprof].into_iter().filter_map(Option::as_deref)
     }
 
+    /// Refuses to mix JSON with the output of a command.
+    pub fn refuse_mixing(&self, has_command: bool) -> Result<()> {
+        ensure!(
+            !has_command || self.json.as_deref() != Some(Path::new("-")),
+            "--json -: the command writes to standard output, too; name a file instead"
+        );
+        Ok(())
+    }
+
     /// Refuses a file that cannot be written, before the work begins.
     pub fn refuse_unwritable(&self) -> Result<()> {
         self.all().try_for_each(files::refuse_unwritable)
@@ -42,6 +51,12 @@ impl Outputs {
 /// Prints the profile, and writes the files.
 pub fn write(outputs: &Outputs, report: &Report) -> Result<()> {
     let stacks = view::stacks(report);
+    if stacks.is_empty() && (outputs.folded.is_some() || outputs.pprof.is_some()) {
+        eprintln!(
+            "note: no call stack was recorded: stacks are of tasks that leave a CPU with 512-bit \
+             registers or tiles in use"
+        );
+    }
     if let Some(path) = &outputs.page {
         files::write(path, ::report::profile_page(&view::view(report)).as_bytes())?;
     }

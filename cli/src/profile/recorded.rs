@@ -27,7 +27,6 @@ const STACKS_MAX: usize = 200;
 pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
-    options.set.refuse_parameters()?;
     let (mut history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
     let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
@@ -215,8 +214,9 @@ fn notes(header: &Header) -> Vec<String> {
     notes
 }
 
-/// Nothing is simulated here.
-fn refuse_simulation(args: &Args) -> Result<()> {
+/// Refuses options of simulations.
+pub fn refuse_simulation(args: &Args) -> Result<()> {
+    args.run.set.refuse_parameters()?;
     for (flag, is_given) in [
         ("--program", args.program.is_some()),
         ("--background", args.background.is_some()),
@@ -231,7 +231,7 @@ fn refuse_simulation(args: &Args) -> Result<()> {
         ("--scheduler", args.scheduler.is_some()),
     ] {
         if is_given {
-            bail!("{flag}: a recording is profiled as it is; nothing is simulated or paused");
+            bail!("{flag}: is for simulated scenarios; this profile is of a real schedule");
         }
     }
     Ok(())

@@ -4,7 +4,9 @@ use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victi
 
 use sensors::control_groups::Labels;
 
-use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, labels, print};
+use super::{
+    EstimateReport, Estimator, LossReport, Report, StackReport, VictimReport, clock, labels, print,
+};
 
 /// Digits of a container's id, as Docker shows them.
 const SHORT_ID: usize = 12;
@@ -24,12 +26,19 @@ pub fn view(report: &Report) -> View {
     if !report.focus.is_empty() {
         facts.push(("Asked for".to_owned(), report.focus.join(", ")));
     }
+    let is_clock = report.estimator == Estimator::Clock;
+    let verdict = if is_clock { clock::answer(report) } else { None };
+    let title = match &report.scheduler {
+        Some(_) => format!("Simulated: {}", report.work),
+        None => report.work.clone(),
+    };
     let mut estimator = print::estimator(report).into_iter();
     let first = estimator.next().unwrap_or_default();
     View {
-        title: report.work.clone(),
+        title,
         facts,
-        notes: estimator.chain(report.notes.iter().cloned()).collect(),
+        notes: estimator.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
+        verdict,
         has_clock: print::has_clock(report),
         estimator: first,
         victims: report.victims.iter().map(victim).collect(),
@@ -37,6 +46,21 @@ pub fn view(report: &Report) -> View {
         time_line: time_line(report),
         stacks: stacks(report),
     }
+}
+
+/// What is true of the programs of a simulation.
+fn truth(report: &Report) -> Option<String> {
+    let of = |it: &VictimReport| {
+        let pct = it.true_overhead_pct?;
+        Some(format!("{} {pct:.1} % (estimated {:.1} %)", it.name, it.overhead_pct.value))
+    };
+    let all: Vec<String> = report.victims.iter().filter_map(of).collect();
+    (!all.is_empty()).then(|| {
+        format!(
+            "A simulation, whose truth is known: the clock of others made programs longer by {}.",
+            all.join(", ")
+        )
+    })
 }
 
 /// The stacks of wide code.

@@ -76,7 +76,7 @@ fn a_recording_shows_waits_and_what_the_table_predicts() {
     assert!(losses.iter().filter(|it| it["culprit"] != "x265").all(|it| lost(it) == 0.0));
     assert!(losses.iter().map(|it| number(&it["waited_s"])).sum::<f64>() > 0.0);
     for flag in [&["--no-pauses"][..], &["--rate", "5"], &["--scheduler", "cfs"]] {
-        let sentence = "a recording is profiled as it is; nothing is simulated or paused";
+        let sentence = "is for simulated scenarios; this profile is of a real schedule";
         let sentence = format!("{}: {sentence}", flag[0]);
         folder.refused(&[&trace[..], flag].concat(), &sentence);
     }

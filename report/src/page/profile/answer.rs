@@ -9,7 +9,11 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
     if view.victims.is_empty() {
         return vec!["The profile has no program.".to_owned()];
     }
-    let mut all = if view.has_clock { clock(view) } else { Vec::new() };
+    let mut all = match &view.verdict {
+        Some(verdict) => vec![verdict.clone()],
+        None if view.has_clock => clock(view),
+        None => Vec::new(),
+    };
     all.extend(longest_wait(view));
     if !view.has_clock {
         let unknown = "This profile does not say what programs lost to the clock of others; the \
@@ -42,9 +46,7 @@ fn clock(view: &View) -> Vec<String> {
                 all.push("That may be chance: no loss at all is within the interval.".to_owned());
             }
         }
-        None => all.push(
-            "No program lost a thousandth of all CPU time to the clock of another.".to_owned(),
-        ),
+        None => all.push(no_loss(view)),
     }
     let told_s = largest.map_or(0.0, |largest| largest.lost_s.value);
     if lost_s > told_s && is_worth_a_sentence(lost_s, all_s) {
@@ -55,6 +57,21 @@ fn clock(view: &View) -> Vec<String> {
         ));
     }
     all
+}
+
+/// Without a loss that is known: a program whose own loss is not known may have one.
+fn no_loss(view: &View) -> String {
+    let is_open = |it: &&Victim| {
+        it.basis == "at least" && is_worth_a_sentence(it.cpu_time_s, all_cpu_time_s(view))
+    };
+    match view.victims.iter().find(is_open) {
+        Some(victim) => format!(
+            "What {} lost to the clock is not known: it uses wide code itself, and nothing tells \
+             when.",
+            name(&victim.name)
+        ),
+        None => "No program lost a thousandth of all CPU time to the clock of another.".to_owned(),
+    }
 }
 
 fn is_worth_a_sentence(time_s: f64, all_cpu_time_s: f64) -> bool {
