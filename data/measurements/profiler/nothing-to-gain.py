@@ -12,7 +12,7 @@ import json
 import subprocess
 import sys
 
-SECONDS = 4
+SECONDS = 10
 RATE = 25
 SHELL = "while :; do :; : | cat; done"
 

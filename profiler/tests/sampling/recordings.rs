@@ -2,7 +2,7 @@
 
 use cpu_model::Class;
 use profiler::matrix::Matrix;
-use profiler::{Basis, recorded};
+use profiler::{Basis, Cause, recorded};
 use scenarios::{Step, Workload};
 use simulator::{Config, Outcome};
 use trace::{Event, History, Record};
@@ -134,4 +134,111 @@ fn siblings_are_those_that_the_reader_names() {
     history.header.threads_per_core = None;
     assert_eq!((beside_ns(&history, None), beside_ns(&history, Some(2))), (0, known_ns));
     assert!(known_ns > 0);
+}
+
+/// A CPU goes from `prev` to `next`.
+fn switch(time_ns: u64, cpu: u32, prev: u32, next: u32) -> Record {
+    let state = trace::SwitchState::Runnable;
+    Record { time_ns, event: Event::Switch { cpu, prev, state, next } }
+}
+
+/// A recording with pauses of CPU 0 by task 9: task 1 runs there, and task 2, whose code is of 512
+/// bits, on its sibling. `sibling_first` is when the sibling's thread comes, relative to that of
+/// the CPU.
+fn with_pauses(sibling_first_ns: i64, clocks_mhz: [u32; 3]) -> History {
+    let (_, _, mut history) = history(&pair(Class::Avx512Heavy, 1000));
+    let template = history.header.tasks[0].clone();
+    let task = |tid, name: &str| trace::TaskInfo {
+        tid,
+        comm: name.to_owned(),
+        app: name.to_owned(),
+        ..template.clone()
+    };
+    history.header.tasks =
+        vec![task(1, "victim"), task(2, "wide"), task(9, "pauses"), task(10, "pauses")];
+    let mut records = vec![
+        switch(0, 0, 0, 1),
+        switch(0, 1, 0, 2),
+        Record {
+            time_ns: 0,
+            event: Event::Phase {
+                task: 2,
+                class: Class::Avx512Heavy,
+                rate_permille: 1000,
+                stall_permille: 0,
+            },
+        },
+    ];
+    let [first, last, alone] = clocks_mhz.map(|mhz| 1000 * mhz);
+    for round in 1..=40_u64 {
+        let at_ns = 20_000_000 * round;
+        let sibling_ns = at_ns.saturating_add_signed(sibling_first_ns);
+        let mut pause = vec![
+            switch(at_ns, 0, 1, 9),
+            switch(sibling_ns, 1, 2, 10),
+            // The kernel's stop thread goes before the one that pauses.
+            switch(at_ns + 300_000, 0, 9, 10),
+            switch(at_ns + 310_000, 0, 10, 9),
+            switch(at_ns + 700_000, 0, 9, 1),
+            switch(at_ns + 770_000, 0, 1, 9),
+            switch(at_ns + 840_000, 0, 9, 1),
+            switch(at_ns + 841_000, 1, 10, 2),
+            Record {
+                time_ns: at_ns + 900_000,
+                event: Event::Pause {
+                    cpu: 0,
+                    by: 9,
+                    first_ns: at_ns + 1_000,
+                    alone_ns: at_ns + 771_000,
+                    first_khz: first,
+                    last_khz: last,
+                    alone_khz: alone,
+                    paused_ns: 770_000,
+                },
+            },
+        ];
+        pause.sort_by_key(|record| record.time_ns);
+        records.extend(pause);
+    }
+    history.header.start_ns = 0;
+    history.header.end_ns = 20_000_000 * 41;
+    history.records = records;
+    history
+}
+
+/// The victim's loss in percent, and the shares of its causes.
+fn by_clocks(history: &History) -> (f64, [f64; 3], Option<String>) {
+    let profile = recorded::profile(&skylake(), history, &recorded::Reading::default());
+    let matrix = Matrix::of_clocks(&profile, 1);
+    let victim = profile.groups.iter().position(|name| name == "victim").unwrap();
+    let of_victim = matrix.entries.iter().filter(|entry| entry.victim == victim);
+    let lost = of_victim.max_by(|a, b| a.lost_ns.value.total_cmp(&b.lost_ns.value)).unwrap();
+    let sum: f64 = lost.by_cause_ns.iter().sum();
+    let shares = lost.by_cause_ns.map(|ns| if sum > 0.0 { ns / sum } else { 0.0 });
+    let culprit = lost.culprit.map(|it| profile.groups[it].clone());
+    (matrix.victims[victim].overhead_pct.value, shares, culprit)
+}
+
+/// Which thread comes first is chance, and so are tasks of a higher priority within a look.
+#[test]
+fn pauses_of_a_recording_name_victim_sibling_and_loss() {
+    for sibling_first_ns in [-3_000, 0, 3_000] {
+        let found = by_clocks(&with_pauses(sibling_first_ns, [1900, 2800, 2800]));
+        let (overhead_pct, shares, culprit) = found;
+        assert!((overhead_pct - 100.0 * (2800.0 / 1900.0 - 1.0)).abs() < 1.0, "{overhead_pct}");
+        assert_eq!(culprit.as_deref(), Some("wide"));
+        assert!(shares[Cause::Sibling as usize] > 0.9, "{sibling_first_ns}: {shares:?}");
+    }
+}
+
+#[test]
+fn pauses_without_a_change_of_clock_show_no_loss() {
+    let profile = recorded::profile(
+        &skylake(),
+        &with_pauses(0, [2800, 2800, 2700]),
+        &recorded::Reading::default(),
+    );
+    let matrix = Matrix::of_clocks(&profile, 1);
+    assert!(matrix.victims.iter().all(|victim| victim.lost_ns.value == 0.0));
+    assert_eq!(profile.tally.taken, 40);
 }
