@@ -10,13 +10,15 @@ use crate::shown::Shown;
 /// The threads that pause the CPUs of a core come within so long of each other; whatever ran on a
 /// sibling before counts as there.
 const TOGETHER_NS: u64 = 50_000;
-/// So small a share of a group's pauses may have a loss that is not known: 1 in this many.
-const UNKNOWN_SHARE: usize = 200;
+/// Where no pause with a change shows what the group demands, so small a share of its pauses, 1 in
+/// this many, may count with the most that was lost.
+const UNKNOWN_SHARE: usize = 20;
 
 impl Items {
     /// Of the clocks of pauses, whose times are random. Where the clock changed, and another task
     /// ran instead of the interrupted one, the pauses that show what that group demands stand for
-    /// those that do not; a pause without a change needs no such look.
+    /// those that do not; if none does, the group is taken to demand no level. A pause without a
+    /// change needs no such look.
     pub(crate) fn of_clocks(profile: &Profile, shown: &Shown) -> Self {
         let groups = profile.groups.len();
         let mut counts = vec![Counts::default(); groups];
@@ -33,7 +35,11 @@ impl Items {
             let &Clocks { cpu, time_ns, .. } = clocks;
             let time_ns = time_ns.saturating_sub(TOGETHER_NS);
             let at = Where { cpu, time_ns, own_level: 0, stays, company: &[], sibling_share: None };
-            let losses = clocks.lost().map(|lost| loss_of(lost, &at, shown, profile));
+            let lost = match counts[group].changed_with_loss {
+                0 => clocks.lost_at_most(),
+                _ => clocks.lost(),
+            };
+            let losses = lost.map(|lost| loss_of(lost, &at, shown, profile));
             let level = usize::from(clocks.has_changed());
             Item { group, level, weight: 1.0, own: 0, losses: losses.into_iter().collect() }
         };
@@ -74,7 +80,7 @@ mod tests {
     #[test]
     fn a_group_with_changes_that_nothing_explains_is_not_known() {
         let counts = |all, changed, changed_with_loss| Counts { all, changed, changed_with_loss };
-        assert!(counts(20, 6, 2).is_enough() && counts(400, 2, 0).is_enough());
-        assert!(!counts(100, 2, 0).is_enough() && !counts(5, 0, 0).is_enough());
+        assert!(counts(20, 6, 2).is_enough() && counts(40, 2, 0).is_enough());
+        assert!(!counts(40, 3, 0).is_enough() && !counts(5, 0, 0).is_enough());
     }
 }

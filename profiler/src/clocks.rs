@@ -64,8 +64,16 @@ impl Clocks {
         if !self.has_changed() {
             return Some(0.0);
         }
-        let alone_khz = self.alone_khz.filter(|&khz| khz > 0)?;
-        Some(1.0 - f64::from(self.first_khz) / f64::from(alone_khz))
+        self.alone_khz.and_then(|alone_khz| self.against(alone_khz))
+    }
+
+    /// The same if the task's own code demands no level, which is the most that it can have lost.
+    pub(crate) fn lost_at_most(&self) -> Option<f64> {
+        if self.has_changed() { self.against(self.last_khz) } else { Some(0.0) }
+    }
+
+    fn against(&self, khz: u32) -> Option<f64> {
+        (khz > 0).then(|| 1.0 - f64::from(self.first_khz) / f64::from(khz))
     }
 }
 

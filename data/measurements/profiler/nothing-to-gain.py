@@ -30,7 +30,8 @@ def main():
     program, runs = sys.argv[1], int(sys.argv[2])
     writer = csv.writer(sys.stdout)
     writer.writerow(
-        ["run", "nothing_to_gain", "taken", "idle", "without", "paused_pct", "worst_program",
+        ["run", "nothing_to_gain", "taken", "idle", "without", "paused_pct", "all_pct",
+         "all_low_pct", "all_high_pct", "worst_program",
          "worst_samples", "worst_pct", "worst_low_pct", "worst_high_pct"]
     )
     for run in range(runs):
@@ -52,7 +53,9 @@ def main():
         overhead = worst["overhead_pct"]
         writer.writerow(
             [run, found["nothing_to_gain"], samples["taken"], samples["idle"],
-             samples["switched"] + samples["held"], round(found["paused_pct"], 3), worst["name"],
+             samples["switched"] + samples["held"], round(found["paused_pct"], 3),
+             *(round(found["overhead_pct"][it], 3) for it in ("value", "low", "high")),
+             worst["name"],
              worst["samples"], *(round(overhead[it], 3) for it in ("value", "low", "high"))]
         )
         sys.stdout.flush()
