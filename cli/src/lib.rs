@@ -252,8 +252,8 @@ mod tests {
         assert!(options.iter().any(|(_, option)| option.get_long() == Some("replicates")));
         for (verb, option) in options {
             let is = |kind: TypeId| option.get_value_parser().type_id() == kind;
-            if is(TypeId::of::<i32>()) || is(TypeId::of::<String>()) || is(TypeId::of::<PathBuf>())
-            {
+            let texts = [TypeId::of::<String>(), TypeId::of::<OsString>(), TypeId::of::<PathBuf>()];
+            if is(TypeId::of::<i32>()) || texts.into_iter().any(is) {
                 // These take text, or numbers below 0.
                 continue;
             }

@@ -8,7 +8,7 @@ use cpu_model::CpuModel;
 use scenarios::{ReplayError, ReplayOptions, ReplayReport, Workload};
 use trace::classes::Rules;
 use trace::marks::Marks;
-use trace::{Annotation, History};
+use trace::{Annotation, Event, History, Record};
 
 use crate::files;
 use crate::settings::Replay;
@@ -57,6 +57,12 @@ impl Recording {
     pub fn read(path: &Path, class: &[String], replay: &Replay) -> Result<Self> {
         let name = path.display().to_string();
         let (history, annotation) = annotated(path, class, replay)?;
+        let is_pause = |record: &Record| matches!(record.event, Event::Pause { .. });
+        ensure!(
+            !history.records.iter().any(is_pause),
+            "{name}: cores were paused while it was recorded (`profile --pauses`), which a replay \
+             would take for work; record without pauses"
+        );
         let options = ReplayOptions {
             recorded_khz: replay.recorded_mhz.unwrap_or(RECORDED_MHZ) * 1000,
             cpus: replay.cpus,

@@ -62,6 +62,12 @@ fn pauses_of_this_machine_are_recorded_and_replayed() {
     for part in ["victims", "losses", "estimator", "samples", "nothing_to_gain"] {
         assert_eq!(live[part], replayed[part], "{part}");
     }
+    let compare = ["compare", "--trace", "p.ektrace", "--cpu", "xeon-gold-6130"];
+    let refused = folder.run(&compare);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("record without pauses"), "{}", refused.stderr);
+    let mixed = "--json -: the command writes to standard output, too; name a file instead";
+    folder.refused(&["profile", "--json", "-", "--", "true"], mixed);
     folder.refused(&["profile", "-a", "--rate", "9"], "--rate: on this machine it needs --pauses");
 }
 
@@ -127,9 +133,9 @@ fn the_same_work_with_less_code_gains_cpu_time() {
 fn commands_that_fail_have_no_figures_and_their_exit_code() {
     let Some(folder) = recording() else { return };
     let compare = |narrow: &str, command: &str| {
-        let args = ["profile", "--json", "-", "--narrow", narrow, "--", "sh", "-c", command];
+        let args = ["profile", "--json", "g.json", "--narrow", narrow, "--", "sh", "-c", command];
         let ran = folder.run(&args);
-        let found: Value = serde_json::from_str(&ran.stdout).expect(&ran.stderr);
+        let found: Value = serde_json::from_str(&folder.read("g.json")).expect(&ran.stderr);
         assert!(found["gain"].get("gain_s").is_none(), "{found}");
         (ran.code, found["gain"]["failed"].as_str().unwrap().to_owned())
     };
