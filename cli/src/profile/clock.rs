@@ -46,8 +46,8 @@ pub fn estimator(report: &Report, samples: &Tally) -> String {
     let all = samples.taken + without + samples.idle;
     format!(
         "Clock: measured in {all} pauses of a core, {:.0} a second: {} of a program, {} of an idle \
-         CPU, and {without} without a result. Without counters nothing tells how long a program \
-         waits for memory, so a loss is at most so great",
+         CPU, and {without} without a result. Losses of clock are upper bounds: without counters \
+         nothing tells how much of its CPU time a program stalls for memory",
         all as f64 / report.length_s.max(1e-9),
         samples.taken,
         samples.idle,
