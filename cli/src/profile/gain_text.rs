@@ -60,7 +60,7 @@ fn cost(gain: &Gain, source: Source) -> String {
     let by = match source {
         Source::NoLevels => "this CPU has no license levels to leave to others",
         Source::Table => "by the table; narrow code whose registers do not show counts as free",
-        Source::Pauses => "measured in pauses; without counters it is at most so great",
+        Source::Pauses => "measured in pauses; an upper bound without counters",
         Source::NotKnown => {
             return "Cost: not known; what the profile says of the clock tells why.".to_owned();
         }
