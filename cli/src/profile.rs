@@ -200,8 +200,8 @@ pub struct Report {
     is_own_table: bool,
     /// Whether it is known which CPUs share a core.
     knows_siblings: bool,
-    /// CPUs of a core; 1 where that is not known.
-    threads_per_core: u32,
+    /// The CPUs of each core; each alone where that is not known.
+    cores: Vec<Vec<u32>>,
     /// Share of the time for which a core is paused.
     paused_pct: Option<f64>,
     /// Change of the time until the foreground ended, by the profiler's pauses.

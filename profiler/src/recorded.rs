@@ -10,6 +10,7 @@ use trace::{Event, History};
 use crate::clocks::{Clocks, LastSwitches, Met};
 use crate::collector::Collector;
 use crate::core_levels::{CoreLevels, LevelSpan};
+use crate::cores::Cores;
 use crate::groups::{By, groups};
 use crate::profile::{Demand, Profile, Slice};
 use crate::sample::Tally;
@@ -54,17 +55,16 @@ pub fn profile_with_levels(
 ) -> (Profile, Vec<LevelSpan>) {
     let (groups, group_of) = groups(&history.header.tasks, reading.by);
     let levels = shown_levels(cpu, history);
-    let threads_per_core = history.header.threads_per_core.or(reading.threads_per_core);
-    let threads_per_core = threads_per_core.unwrap_or(1).max(1);
-    let collector = Collector::new(cpu, &cores(history, threads_per_core), reading.seed);
+    let cores = Cores::of(&history.header, reading.threads_per_core);
+    let collector = Collector::new(cpu, &cores.cpus, reading.seed);
     let mut replay = Replay {
         steady_cores: reading.active_cores,
-        ..Replay::new(cpu, history, collector, levels, threads_per_core)
+        ..Replay::new(cpu, history, collector, levels, cores)
     };
     let header = &history.header;
     let length_ns = header.end_ns.saturating_sub(header.start_ns);
-    let cores = replay.beliefs.len();
-    replay.core_levels = (most > 0).then(|| CoreLevels::new(cores, length_ns, most));
+    let core_count = replay.beliefs.len();
+    replay.core_levels = (most > 0).then(|| CoreLevels::new(core_count, length_ns, most));
     for record in &history.records {
         replay.record(record.time_ns, &record.event);
     }
@@ -98,17 +98,11 @@ fn index(history: &History, tid: u32) -> Option<u32> {
     history.header.tasks.binary_search_by_key(&tid, |task| task.tid).ok().map(|at| at as u32)
 }
 
-/// The CPUs of each core.
-fn cores(history: &History, threads_per_core: u32) -> Vec<Vec<u32>> {
-    let cpus: Vec<u32> = (0..history.header.cpus).collect();
-    cpus.chunks(threads_per_core as usize).map(<[u32]>::to_vec).collect()
-}
-
 struct Replay<'a> {
     cpu: &'a CpuModel,
     history: &'a History,
     collector: Collector,
-    threads_per_core: u32,
+    cores: Cores,
     cores_per_package: u32,
     hold: LevelTimes,
     /// By core.
@@ -147,23 +141,23 @@ impl<'a> Replay<'a> {
         history: &'a History,
         collector: Collector,
         levels: Vec<u8>,
-        threads_per_core: u32,
+        cores: Cores,
     ) -> Self {
         let header = &history.header;
-        let cores = header.cpus.div_ceil(threads_per_core);
-        let cores_per_package = header.cores_per_package.unwrap_or(cores).max(1);
+        let count = cores.cpus.len() as u32;
+        let cores_per_package = header.cores_per_package.unwrap_or(count).max(1);
         Self {
             cpu,
             history,
             collector,
             steady_cores: None,
-            threads_per_core,
+            cores,
             cores_per_package,
             hold: LevelTimes { ns: cpu.license.hold_ns },
-            beliefs: vec![Belief::default(); cores as usize],
+            beliefs: vec![Belief::default(); count as usize],
             core_levels: None,
             cpus: vec![Place::default(); header.cpus as usize],
-            active_cores: vec![0; cores.div_ceil(cores_per_package) as usize],
+            active_cores: vec![0; count.div_ceil(cores_per_package) as usize],
             runnable_ns: vec![None; header.tasks.len()],
             last_switches: vec![LastSwitches::default(); header.cpus as usize],
             tally: Tally::default(),
@@ -245,7 +239,7 @@ impl<'a> Replay<'a> {
 
     /// A slice of a task begins.
     fn go_on(&mut self, now_ns: u64, cpu: u32, task: u32) {
-        let core = (cpu / self.threads_per_core) as usize;
+        let core = self.cores.of[cpu as usize];
         if !self.is_active(core) {
             self.active_cores[core / self.cores_per_package as usize] += 1;
         }
@@ -262,7 +256,7 @@ impl<'a> Replay<'a> {
     fn leave(&mut self, now_ns: u64, cpu: u32) {
         let place = self.cpus[cpu as usize];
         let Some(task) = place.running else { return };
-        let core = (cpu / self.threads_per_core) as usize;
+        let core = self.cores.of[cpu as usize];
         let level = self.levels[task as usize];
         self.believe(cpu, level, 0, now_ns);
         let package = core / self.cores_per_package as usize;
@@ -290,7 +284,7 @@ impl<'a> Replay<'a> {
 
     /// A CPU demands another level from now on.
     fn believe(&mut self, cpu: u32, from: u8, to: u8, now_ns: u64) {
-        let core = (cpu / self.threads_per_core) as usize;
+        let core = self.cores.of[cpu as usize];
         self.beliefs[core].change(&self.hold, from, to, now_ns);
         if let Some(levels) = &mut self.core_levels {
             let passed_ns = now_ns.saturating_sub(self.history.header.start_ns);
@@ -299,9 +293,7 @@ impl<'a> Replay<'a> {
     }
 
     fn is_active(&self, core: usize) -> bool {
-        let first = core * self.threads_per_core as usize;
-        let end = (first + self.threads_per_core as usize).min(self.cpus.len());
-        self.cpus[first..end].iter().any(|place| place.running.is_some())
+        self.cores.cpus[core].iter().any(|&cpu| self.cpus[cpu as usize].running.is_some())
     }
 
     /// The slices that run when the recording ends.

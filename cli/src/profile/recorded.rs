@@ -7,7 +7,7 @@ use anyhow::{Context, Result, bail, ensure};
 use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
 use profiler::time_line::TimeLine;
-use profiler::{Names, Tally, recorded};
+use profiler::{Cores, Names, Tally, recorded};
 use trace::{Event, Header, History, Source};
 
 use super::clock;
@@ -51,7 +51,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         (true, false) => Estimator::Registers,
         (false, _) => without_wide(&history),
     };
-    let threads_per_core = reading.threads_per_core.or(header.threads_per_core);
+    let cores = Cores::of(header, reading.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
     let mut victims = victims(&profile, &matrix, None);
     labels::add(&mut victims, &labels, reading.by);
@@ -75,10 +75,10 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         estimator,
         nothing_to_gain,
         overhead_pct: overhead,
-        paused_pct: samples.as_ref().map(|it| paused_pct(it, header, threads_per_core)),
+        paused_pct: samples.as_ref().map(|it| paused_pct(it, header, &cores)),
         samples,
-        knows_siblings: threads_per_core.is_some(),
-        threads_per_core: threads_per_core.unwrap_or(1),
+        knows_siblings: cores.are_known,
+        cores: cores.cpus,
         longer_by_profiling_pct: None,
         is_own_table: table.is_own,
         victims,
@@ -171,9 +171,9 @@ fn length_ns(header: &Header) -> u64 {
 }
 
 /// Share of the time for which each core was paused.
-fn paused_pct(samples: &Tally, header: &Header, threads_per_core: Option<u32>) -> f64 {
-    let cores = header.cpus.div_ceil(threads_per_core.unwrap_or(1).max(1));
-    100.0 * samples.paused_ns as f64 / (u64::from(cores) * length_ns(header)).max(1) as f64
+fn paused_pct(samples: &Tally, header: &Header, cores: &Cores) -> f64 {
+    let cores_ns = cores.cpus.len() as u64 * length_ns(header);
+    100.0 * samples.paused_ns as f64 / cores_ns.max(1) as f64
 }
 
 /// The samples of a recording, with those that are no record of it.

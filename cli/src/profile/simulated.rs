@@ -81,7 +81,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         overhead_pct: EstimateReport::scaled(&matrix.overhead_pct, 1.0),
         is_own_table: true,
         knows_siblings: true,
-        threads_per_core: machine.threads_per_core,
+        cores: rows(machine.cpus(), machine.threads_per_core),
         paused_pct: (!args.no_pauses).then_some(paused_pct),
         longer_by_profiling_pct: (!args.no_pauses).then(|| mean(&changes_pct)),
         victims: victims(&profile, &matrix, Some([&with, &without])),
@@ -93,6 +93,12 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         gain: None,
         time_line: None,
     })
+}
+
+/// The CPUs of each core, numbered one after the other.
+fn rows(cpus: u32, threads_per_core: u32) -> Vec<Vec<u32>> {
+    let all: Vec<u32> = (0..cpus).collect();
+    all.chunks(threads_per_core as usize).map(<[u32]>::to_vec).collect()
 }
 
 /// The named CPU, or that of the scenario.

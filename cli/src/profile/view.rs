@@ -130,8 +130,6 @@ fn loss(loss: &LossReport) -> Loss {
 /// By core, where the CPUs of cores are known.
 fn time_line(report: &Report) -> TimeLine {
     let Some(line) = &report.time_line else { return TimeLine::default() };
-    let threads = report.threads_per_core.max(1);
-    let cores = report.cpus.div_ceil(threads);
     let lane = |cpu: u32| Lane {
         cpu,
         spans: line
@@ -151,14 +149,14 @@ fn time_line(report: &Report) -> TimeLine {
         let of_core = known.iter().filter(move |it| it.core == core);
         of_core.map(|it| (it.from_ns as f64 / 1e9, it.to_ns as f64 / 1e9, it.level))
     };
-    let core = |core: u32| Core {
+    let core = |(core, cpus): (usize, &Vec<u32>)| Core {
         name: format!("core {core}"),
-        cpus: (core * threads..((core + 1) * threads).min(report.cpus)).map(lane).collect(),
-        levels: levels_of(core).collect(),
+        cpus: cpus.iter().copied().map(lane).collect(),
+        levels: levels_of(core as u32).collect(),
     };
     TimeLine {
         length_s: line.length_ns as f64 / 1e9,
-        cores: (0..cores).map(core).collect(),
+        cores: report.cores.iter().enumerate().map(core).collect(),
         groups: line.groups.clone(),
     }
 }

@@ -231,6 +231,24 @@ fn pauses_of_a_recording_name_victim_sibling_and_loss() {
     }
 }
 
+/// On most Intel machines the siblings of a core are numbered half of all CPUs apart.
+#[test]
+fn siblings_that_are_no_neighbours_are_known_by_the_list_of_cores() {
+    let mut history = with_pauses(0, [1900, 2800, 2800]);
+    history.header.threads_per_core = None;
+    for record in &mut history.records {
+        if let Event::Switch { cpu, .. } = &mut record.event {
+            *cpu *= 2;
+        }
+    }
+    let (_, shares, _) = by_clocks(&history);
+    assert_eq!(shares[Cause::Sibling as usize], 0.0, "not known to be siblings");
+    history.header.facts.insert("cores".to_owned(), "0+2,1+3".to_owned());
+    let (_, shares, culprit) = by_clocks(&history);
+    assert_eq!(culprit.as_deref(), Some("wide"));
+    assert!(shares[Cause::Sibling as usize] > 0.9, "{shares:?}");
+}
+
 #[test]
 fn pauses_without_a_change_of_clock_show_no_loss() {
     let profile = recorded::profile(
