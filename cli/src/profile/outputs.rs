@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use super::{Report, print, view};
 use crate::{files, terminal};
@@ -34,8 +34,9 @@ impl Outputs {
     }
 
     /// Refuses to mix JSON with the output of a command.
+    #[cfg(feature = "record")]
     pub fn refuse_mixing(&self, has_command: bool) -> Result<()> {
-        ensure!(
+        anyhow::ensure!(
             !has_command || self.json.as_deref() != Some(Path::new("-")),
             "--json -: the command writes to standard output, too; name a file instead"
         );

@@ -86,7 +86,6 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         losses,
         focus: args.focus.names(&history)?,
         notes: notes(header),
-        #[cfg(feature = "record")]
         gain: None,
         time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })

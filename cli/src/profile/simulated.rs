@@ -89,7 +89,6 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         stacks: Vec::new(),
         focus: Vec::new(),
         notes: Vec::new(),
-        #[cfg(feature = "record")]
         gain: None,
         time_line: None,
     })
