@@ -45,7 +45,8 @@ pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile 
     profile_with_levels(cpu, history, reading, 0).0
 }
 
-/// The same, and the levels that cores had, each core in at most `most` parts of the time.
+/// The profile of a recording as by [`profile`], and the level of each core over time, in at most
+/// `most` spans a core.
 #[must_use]
 pub fn profile_with_levels(
     cpu: &CpuModel,

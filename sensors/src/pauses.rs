@@ -126,12 +126,9 @@ struct Core {
 }
 
 /// Makes the calling thread a real-time one of the lowest priority, so that it goes on as soon as a
-/// pause has ended, however busy the machine is.
-///
-/// # Errors
-/// The kernel refuses the priority.
-pub fn become_real_time() -> Result<(), PauseError> {
-    spinner::become_real_time().map_err(|errno| error(0, Refused::Priority(errno)))
+/// pause has ended, however busy the machine is. Returns whether the kernel allows it.
+pub fn become_real_time() -> bool {
+    spinner::become_real_time().is_ok()
 }
 
 impl Pauser {

@@ -6,8 +6,6 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use profiler::By;
-use profiler::matrix::Matrix;
-use profiler::recorded::Reading;
 
 use super::gain::{self, Code, Compared, Run, Source};
 use super::gain_tasks::{self, COMMAND, RECORDER};
@@ -65,7 +63,7 @@ pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
         order.iter().map(|&code| Workload::prepare(words_of(code))).collect();
     let commands = commands.context("preparing the commands")?;
     let wardens = children(std::process::id());
-    let session = live::Session::start(args, &facts)?;
+    let recordings = live::Recordings::start(args, &facts)?;
     let mut first: Option<Report> = None;
     let mut runs: [Vec<(Run, Source)>; 2] = Default::default();
     let mut failed = None;
@@ -73,10 +71,10 @@ pub fn run(args: &Args, narrow: &OsString) -> Result<(Report, i32)> {
         let title = title(index, order.len(), code, narrow);
         eprintln!("{title}");
         let live::Recorded { report, code: exit_code, end } =
-            session.record(words_of(code), Some(command), index == 0)?;
+            recordings.record(words_of(code), Some(command), index == 0)?;
         let is_whole = exit_code == 0 && end.is_empty();
         if is_whole {
-            let file = session.path(index == 0);
+            let file = recordings.path(index == 0);
             let measured = measure(args, &file, code, &report, &wardens);
             runs[code as usize].push(measured.with_context(|| title.clone())?);
         }
@@ -157,17 +155,10 @@ fn measure(
     let recorder: Vec<u32> = wardens.iter().copied().chain([std::process::id()]).collect();
     gain_tasks::name(&mut history.header.tasks, &found, &recorder);
     let cpu = args.run.cpu_model(&report.cpu, true)?;
-    let replay = &args.run.set.replay;
-    let reading = Reading {
-        active_cores: replay.turbo_cores,
-        threads_per_core: Some(replay.threads_per_core).filter(|&it| it > 1),
-        seed: args.run.seed,
-        by: By::Program,
-    };
+    let reading = recorded::reading(&args.run, By::Program);
     let profile = profiler::recorded::profile(&cpu, &history, &reading);
     let has_pauses = report.samples.is_some();
-    let analyse = if has_pauses { Matrix::of_clocks } else { Matrix::of_slices };
-    let matrix = analyse(&profile, args.run.seed);
+    let matrix = recorded::matrix(&profile, has_pauses, args.run.seed);
     let group = |name: &str| profile.groups.iter().position(|it| it == name);
     let (command, recorder) = (group(COMMAND), group(RECORDER));
     let is_other = |of: usize| Some(of) != command && Some(of) != recorder;

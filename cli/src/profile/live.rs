@@ -111,13 +111,13 @@ pub fn run(args: &Args) -> Result<(Report, i32)> {
         .then(|| Workload::prepare(&live.command))
         .transpose()
         .context("preparing the command")?;
-    let session = Session::start(args, &facts)?;
-    let recorded = session.record(&live.command, command, true)?;
+    let recordings = Recordings::start(args, &facts)?;
+    let recorded = recordings.record(&live.command, command, true)?;
     Ok((recorded.report, recorded.code))
 }
 
 /// Recordings of this machine, one after the other.
-pub struct Session<'a> {
+pub struct Recordings<'a> {
     args: &'a Args,
     facts: &'a Facts,
     pauses: Option<PausePlan>,
@@ -133,17 +133,17 @@ pub struct Recorded {
     pub end: Vec<String>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> Recordings<'a> {
     /// Makes room for recordings, and tells what they cost.
     pub fn start(args: &'a Args, facts: &'a Facts) -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for the recording")?;
         let pauses = args.pauses(facts)?;
-        let session = Self { args, facts, pauses, folder };
-        eprint!("{}", expected_cost(facts.online.len(), session.duration()));
-        if let Some(plan) = &session.pauses {
+        let recordings = Self { args, facts, pauses, folder };
+        eprint!("{}", expected_cost(facts.online.len(), recordings.duration()));
+        if let Some(plan) = &recordings.pauses {
             eprint!("{}", cost_of_pauses(plan));
         }
-        Ok(session)
+        Ok(recordings)
     }
 
     /// Length of a recording; `None`: until the command ends.

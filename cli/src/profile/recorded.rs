@@ -6,8 +6,9 @@ use std::path::Path;
 use anyhow::{Context, Result, bail, ensure};
 use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
+use profiler::recorded::{self, Reading};
 use profiler::time_line::TimeLine;
-use profiler::{Cores, Names, Tally, recorded};
+use profiler::{By, Cores, Names, Profile, Tally};
 use trace::{Event, Header, History, Source};
 
 use super::clock;
@@ -31,17 +32,11 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
     let table = Table::of(header, options, path)?;
-    let reading = recorded::Reading {
-        active_cores: options.set.replay.turbo_cores,
-        threads_per_core: Some(options.set.replay.threads_per_core).filter(|&it| it > 1),
-        seed: options.seed,
-        by: args.focus.by(),
-    };
+    let reading = reading(options, args.focus.by());
     let (profile, levels) = recorded::profile_with_levels(&table.cpu, &history, &reading, PARTS);
     ensure!(!profile.groups.is_empty(), "{}: no task is recorded", path.display());
     let has_pauses = has_record(&history, |event| matches!(event, Event::Pause { .. }));
-    let analyse = if has_pauses { Matrix::of_clocks } else { Matrix::of_slices };
-    let matrix = analyse(&profile, options.seed);
+    let matrix = matrix(&profile, has_pauses, options.seed);
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
     let estimator = match (has_wide, has_classes) {
@@ -89,6 +84,22 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         gain: None,
         time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })
+}
+
+/// How a recording is read.
+pub fn reading(options: &RunOptions, by: By) -> Reading {
+    let replay = &options.set.replay;
+    Reading {
+        active_cores: replay.turbo_cores,
+        threads_per_core: Some(replay.threads_per_core).filter(|&it| it > 1),
+        seed: options.seed,
+        by,
+    }
+}
+
+/// The losses of a recording, by measured clocks where it has them.
+pub fn matrix(profile: &Profile, has_pauses: bool, seed: u64) -> Matrix {
+    if has_pauses { Matrix::of_clocks(profile, seed) } else { Matrix::of_slices(profile, seed) }
 }
 
 /// What a recording without wide code shows.

@@ -58,7 +58,9 @@ pub fn cores(facts: &Facts) -> Result<Vec<Vec<u32>>> {
     );
     if cores.len() < facts.cores.len() {
         let (some, all) = (facts.cores.len() - cores.len(), facts.cores.len());
-        eprintln!("{some} of {all} cores are not paused: isolcpus, nohz_full, or not ours to use");
+        eprintln!(
+            "{some} of {all} cores are not paused: isolcpus, nohz_full, or not allowed to this process"
+        );
     }
     Ok(cores)
 }
@@ -105,47 +107,60 @@ impl Pauses {
     }
 }
 
+/// A CPU that is sampled: its core, its number, and the thread that pauses it.
+#[derive(Clone, Copy)]
+struct Sampled {
+    core: usize,
+    cpu: u32,
+    by: u32,
+}
+
 /// Samples one CPU after another until the end.
 fn sample(mut pauser: Pauser, plan: &Plan, end: &AtomicBool, sender: &Sender<Pause>) -> Counts {
-    // A refusal makes records late, and nothing else.
-    let _ = become_real_time();
-    let threads: Vec<(u32, i32)> = pauser.spinners().collect();
-    let of_core = |(core, cpus): (usize, &Vec<u32>)| -> Vec<(usize, u32)> {
-        cpus.iter().map(|&cpu| (core, cpu)).collect()
-    };
-    let mut cpus: Vec<(usize, u32)> = plan.cores.iter().enumerate().flat_map(of_core).collect();
+    // Without the priority records come late, and nothing else.
+    become_real_time();
+    let core_of = |cpu: u32| plan.cores.iter().position(|cpus| cpus.contains(&cpu));
+    let mut cpus: Vec<Sampled> = pauser
+        .spinners()
+        .filter_map(|(cpu, tid)| Some(Sampled { core: core_of(cpu)?, cpu, by: tid as u32 }))
+        .collect();
     let mut random = SplitMix64::new(plan.seed);
-    let (least_ns, most_ns) = plan.interval_ns;
     loop {
         // Each round in another order: a short profile of many CPUs meets any of them.
         for at in 0..cpus.len() {
             let other = at + random.below((cpus.len() - at) as u64) as usize;
             cpus.swap(at, other);
         }
-        for &(core, cpu) in &cpus {
-            let interval_ns = least_ns + random.below(most_ns.saturating_sub(least_ns) + 1);
-            let mut starts_in = Duration::from_nanos(interval_ns);
-            while starts_in > ORDER_MAX && !end.load(Ordering::Relaxed) {
-                std::thread::sleep(ORDER_MAX);
-                starts_in -= ORDER_MAX;
-            }
-            if end.load(Ordering::Relaxed) {
+        for &Sampled { core, cpu, by } in &cpus {
+            let Some(starts_in) = wait(plan, &mut random, end) else {
                 return pauser.counts().clone();
-            }
+            };
             let wish = Wish { raise_delay_ns: plan.raise_delay_ns, look_again: true, starts_in };
-            let by = threads.iter().find(|(of, _)| *of == cpu).map_or(0, |&(_, tid)| tid as u32);
             match pauser.sample(core, cpu, &wish) {
-                Ok(look) => {
-                    if sender.send(pause(&look, cpu, by)).is_err() {
-                        return pauser.counts().clone();
-                    }
+                Ok(look) if sender.send(pause(&look, cpu, by)).is_err() => {
+                    // The recording has failed.
+                    return pauser.counts().clone();
                 }
+                Ok(_) => {}
                 // Refused at once: nothing has slept.
                 Err(NotTaken { paused_ns: 0, .. }) => std::thread::sleep(starts_in),
                 Err(_) => {}
             }
         }
     }
+}
+
+/// Waits until the next pause is to be ordered; how long it then is until the pause. `None`: all
+/// ends.
+fn wait(plan: &Plan, random: &mut SplitMix64, end: &AtomicBool) -> Option<Duration> {
+    let (least_ns, most_ns) = plan.interval_ns;
+    let interval_ns = least_ns + random.below(most_ns.saturating_sub(least_ns) + 1);
+    let mut starts_in = Duration::from_nanos(interval_ns);
+    while starts_in > ORDER_MAX && !end.load(Ordering::Relaxed) {
+        std::thread::sleep(ORDER_MAX);
+        starts_in -= ORDER_MAX;
+    }
+    (!end.load(Ordering::Relaxed)).then_some(starts_in)
 }
 
 /// Facts of a recording with pauses.

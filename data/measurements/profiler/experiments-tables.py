@@ -6,35 +6,13 @@ this script.
     python3 experiments-tables.py
 """
 
-import csv
 import math
-import pathlib
 from collections import defaultdict
 
-HERE = pathlib.Path(__file__).parent
+from tables import mean, rows
+
 # Quantile of Student's t for 95 % by degrees of freedom; beyond the table that of the normal one.
 T = {4: 2.776, 10: 2.228, 12: 2.179}
-
-
-def rows(name):
-    """The rows of a file, numbers as such."""
-    with open(HERE / name, newline="", encoding="utf-8") as file:
-        for row in csv.DictReader(file):
-            yield {key: number(value) for key, value in row.items()}
-
-
-def number(text):
-    """A number where the text is one."""
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def mean(values):
-    """The mean."""
-    values = list(values)
-    return sum(values) / len(values)
 
 
 def interval(values):

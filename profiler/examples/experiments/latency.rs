@@ -98,7 +98,7 @@ fn row(work: &Work, case: &str, name: &str, seed: u64, plan: Option<Plan>) -> Re
     let count = latencies_ns.len();
     let us = |ns: u64| ns as f64 / 1000.0;
     let quantiles = QUANTILES_E5.map(|share| {
-        // The least latency that so many requests do not exceed.
+        // The percentile by the nearest rank: the latency of the request at that rank.
         let at = (count * share).div_ceil(100_000).saturating_sub(1);
         format!("{:.1}", us(latencies_ns[at]))
     });
