@@ -58,9 +58,7 @@ pub fn cores(facts: &Facts) -> Result<Vec<Vec<u32>>> {
     );
     if cores.len() < facts.cores.len() {
         let (some, all) = (facts.cores.len() - cores.len(), facts.cores.len());
-        eprintln!(
-            "{some} of {all} cores are not paused: isolcpus, nohz_full, or not allowed to this process"
-        );
+        eprintln!("{some} of {all} cores are not paused: isolated, or not open to this process");
     }
     Ok(cores)
 }
