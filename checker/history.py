@@ -22,6 +22,10 @@ FIELDS = {
         "last_khz": int, "alone_khz": int,
         "paused_ns": int,
     },
+    "counters": {
+        "cpu": int, "cycles": int, "ref_cycles": int, "license_1": int, "license_2": int,
+        "throttled": int, "stalled": int, "fp_256": int, "fp_512": int,
+    },
     "runtime": {"task": int, "ns": int},
     "decision": {
         "cpu": int, "victim": int, "culprit": int,

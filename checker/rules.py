@@ -169,5 +169,6 @@ RULES = {
     "registers": of_recordings,
     "stack": of_recordings,
     "pause": of_recordings,
+    "counters": of_recordings,
     "runtime": of_recordings,
 }

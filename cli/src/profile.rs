@@ -1,6 +1,7 @@
 //! `evenkeel profile`: how much is lost to the clock of other tasks, by which task, to which.
 
 mod clock;
+mod error;
 mod focus;
 #[cfg(feature = "record")]
 mod gain;
@@ -191,6 +192,9 @@ pub struct Report {
     /// The same runs without the profiler.
     pub unprofiled_s: Option<f64>,
     estimator: Estimator,
+    /// How far such estimates are off.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    estimator_error: Option<error::Error>,
     samples: Option<Tally>,
     /// Whether no program loses time to the clock of others; not said by tables of levels.
     nothing_to_gain: Option<bool>,

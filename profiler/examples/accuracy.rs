@@ -6,13 +6,17 @@
 //!
 //! A profile is of several runs of a workload, one after the other.
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use cpu_model::{CpuTable, TurboMode};
+use cpu_model::{Class, CpuModel, CpuTable, TurboMode};
 use profiler::matrix::{Entry, Matrix};
-use profiler::{Method, Plan, Profile, Truth, simulated};
-use scenarios::{Case, MachineDefaults, Role, Scenario};
-use simulator::{CfsKernel, Config, Costs, EevdfKernel, Scheduler, SensorFaults};
+use profiler::{Method, Plan, Profile, Truth, recorded, simulated};
+use scenarios::{Case, MachineDefaults, Role, Scenario, Workload};
+use simulator::{
+    CfsKernel, Config, Costs, EevdfKernel, Outcome, Scheduler, SensorFaults, SimError,
+};
+use trace::{Event, Record};
 
 const SAMPLES_A_SECOND: f64 = 50.0;
 /// Runs of about half a second each.
@@ -26,20 +30,30 @@ struct Estimator {
     method: Option<Method>,
     /// Whether the pauses read no counter but time the clock.
     is_clock: bool,
+    /// Whether nothing is read but registers at switches.
+    is_registers: bool,
     counter_noise_permille: u32,
     table_error_permille: i32,
 }
 
 const fn exact(name: &'static str, method: Option<Method>) -> Estimator {
-    Estimator { name, method, is_clock: false, counter_noise_permille: 0, table_error_permille: 0 }
+    Estimator {
+        name,
+        method,
+        is_clock: false,
+        is_registers: false,
+        counter_noise_permille: 0,
+        table_error_permille: 0,
+    }
 }
 
 const OURS: Estimator = exact("pauses", Some(Method::Ours));
-const ESTIMATORS: [Estimator; 7] = [
+const ESTIMATORS: [Estimator; 8] = [
     OURS,
     exact("published", Some(Method::Published)),
     exact("counters", None),
     Estimator { name: "clock", is_clock: true, ..OURS },
+    Estimator { name: "registers", is_registers: true, ..exact("", None) },
     Estimator { name: "pauses, counters off by 2 %", counter_noise_permille: 20, ..OURS },
     Estimator { name: "pauses, counters off by 10 %", counter_noise_permille: 100, ..OURS },
     Estimator { name: "pauses, table off by 5 %", table_error_permille: 50, ..OURS },
@@ -79,7 +93,10 @@ impl Work {
                     Method::Ours => Plan::ours(&cpu, seed).with_rate(SAMPLES_A_SECOND),
                     Method::Published => Plan::published(&cpu, seed).with_rate(SAMPLES_A_SECOND),
                 });
-                let (run, outcome) = simulated::profile(&cpu, &workload, &config, plan)?;
+                let (run, outcome) = match estimator.is_registers {
+                    true => with_registers(&cpu, &workload, config)?,
+                    false => simulated::profile(&cpu, &workload, &config, plan)?,
+                };
                 with.add(&Truth::of(&workload, &outcome));
                 match &mut profile {
                     Some(profile) => profile.merge(run),
@@ -149,6 +166,56 @@ impl Work {
             victim.samples,
         );
     }
+}
+
+/// The profile of a run of which a recorder shows switches and the registers that tasks left their
+/// CPU with: those of 512 bits where the task was in 512-bit code.
+fn with_registers(
+    cpu: &CpuModel,
+    workload: &Workload,
+    config: Config,
+) -> Result<(Profile, Outcome), SimError> {
+    const ZMM: u64 = 1 << 6;
+    let config = Config { history: true, ..config };
+    let mut outcome = simulator::run(cpu, workload, &config)?;
+    let mut history = outcome.history.take().expect("a history was asked for");
+    let mut is_wide = BTreeSet::new();
+    let mut records = Vec::new();
+    for record in history.records.drain(..) {
+        match record.event {
+            Event::Phase { task, class, .. } if class.width() == 2 && class != Class::Amx => {
+                is_wide.insert(task);
+            }
+            Event::Phase { task, .. } => {
+                is_wide.remove(&task);
+            }
+            Event::Switch { prev: task, .. } if is_wide.contains(&task) => {
+                let time_ns = record.time_ns;
+                records.push(record);
+                let event = Event::Registers { task, xfeatures: ZMM };
+                records.push(Record { time_ns, event });
+            }
+            _ => records.push(record),
+        }
+    }
+    history.records = records;
+    let reading = recorded::Reading {
+        active_cores: workload.machine.turbo_cores,
+        seed: config.seed,
+        ..recorded::Reading::default()
+    };
+    Ok((in_order(workload, recorded::profile(cpu, &history, &reading)), outcome))
+}
+
+/// A profile whose groups are numbered as the applications of the workload.
+fn in_order(workload: &Workload, profile: Profile) -> Profile {
+    let names: Vec<_> = workload.applications.iter().map(|it| it.name.clone()).collect();
+    let position = |group: &u32| {
+        let name = &profile.groups[*group as usize];
+        names.iter().position(|it| it == name).expect("a group is an application") as u32
+    };
+    let group_of = profile.group_of.iter().map(position).collect();
+    Profile { group_of, groups: names, ..profile }
 }
 
 fn works(args: &[&str]) -> Result<Vec<Work>, Box<dyn std::error::Error>> {

@@ -1,7 +1,7 @@
 //! When was each core at which license level, in as much detail as a picture shows?
 //!
-//! The levels of a recording are those that the registers or classes of tasks and the CPU table's
-//! hold times imply (`evenkeel/belief.h`), as for its losses; no clock was measured.
+//! The levels of a recording are those that counters showed, or else those that the registers or
+//! classes of tasks and the CPU table's hold times imply (`evenkeel/belief.h`), as for its losses.
 
 use cpu_model::LEVELS_MAX;
 use policy::Belief;
@@ -34,6 +34,24 @@ struct Core {
     parts: Vec<[u64; LEVELS_MAX]>,
 }
 
+impl Core {
+    /// Adds times at levels from a time on. Between two changes holds end, so that higher levels
+    /// come first.
+    fn add(&mut self, mut from_ns: u64, times_ns: [u64; LEVELS_MAX], part_ns: u64) {
+        for level in (1..LEVELS_MAX).rev() {
+            let mut left_ns = times_ns[level];
+            while left_ns > 0 {
+                let part = (from_ns / part_ns) as usize;
+                let Some(times_ns) = self.parts.get_mut(part) else { break };
+                let step_ns = left_ns.min((part as u64 + 1) * part_ns - from_ns);
+                times_ns[level] += step_ns;
+                from_ns += step_ns;
+                left_ns -= step_ns;
+            }
+        }
+    }
+}
+
 impl CoreLevels {
     /// For a recording of a length, each core in at most `most` parts.
     pub(crate) fn new(cores: usize, length_ns: u64, most: usize) -> Self {
@@ -49,23 +67,29 @@ impl CoreLevels {
 
     /// Notes the levels since the last change of a core, whose belief is booked until `now_ns`.
     pub(crate) fn changed(&mut self, core: usize, now_ns: u64, belief: &Belief) {
-        let part_ns = self.part_ns;
         let core = &mut self.cores[core];
-        let mut from_ns = core.since_ns;
-        // Between two changes holds end, so that higher levels come first.
-        for level in (1..LEVELS_MAX).rev() {
-            let booked_ns = belief.booked.ns[level];
-            let mut left_ns = booked_ns.saturating_sub(core.booked_ns[level]);
-            core.booked_ns[level] = booked_ns;
-            while left_ns > 0 {
-                let part = (from_ns / part_ns) as usize;
-                let Some(times_ns) = core.parts.get_mut(part) else { break };
-                let step_ns = left_ns.min((part as u64 + 1) * part_ns - from_ns);
-                times_ns[level] += step_ns;
-                from_ns += step_ns;
-                left_ns -= step_ns;
-            }
-        }
+        let before_ns = std::mem::replace(&mut core.booked_ns, belief.booked.ns);
+        let passed = |level: usize| belief.booked.ns[level].saturating_sub(before_ns[level]);
+        core.add(core.since_ns, std::array::from_fn(passed), self.part_ns);
+        core.since_ns = now_ns.max(core.since_ns);
+    }
+
+    /// Notes the levels that the counters of a CPU of a core showed in a slice. Slices of siblings
+    /// overlap, and what one of them showed already is left out.
+    pub(crate) fn counted(
+        &mut self,
+        core: usize,
+        began_ns: u64,
+        now_ns: u64,
+        counts: &policy::Slice,
+    ) {
+        let core = &mut self.cores[core];
+        let from_ns = began_ns.max(core.since_ns);
+        let passed_ns = now_ns.saturating_sub(from_ns) as u128;
+        let cycles = u128::from(counts.cycles.max(1));
+        let at =
+            |level: usize| (passed_ns * u128::from(counts.level_cycles[level]) / cycles) as u64;
+        core.add(from_ns, std::array::from_fn(at), self.part_ns);
         core.since_ns = now_ns.max(core.since_ns);
     }
 
@@ -122,5 +146,18 @@ mod tests {
         // The first part with level 2 begins at 100 and has it for 50.
         let expected = [(1, 2, 100, 150), (1, 2, 200, 360), (1, 1, 360, 380), (1, 1, 800, 840)];
         assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn counted_levels_are_shares_of_a_slice_and_siblings_add_nothing_twice() {
+        let mut levels = CoreLevels::new(1, 1000, 10);
+        let mut counts = policy::Slice { cycles: 400, ..policy::Slice::default() };
+        counts.level_cycles[..3].copy_from_slice(&[200, 100, 100]);
+        levels.counted(0, 0, 400, &counts);
+        // A sibling's slice of the same time and a little more.
+        levels.counted(0, 100, 500, &counts);
+        let found: Vec<_> =
+            levels.finish().iter().map(|it| (it.level, it.from_ns, it.to_ns)).collect();
+        assert_eq!(found, [(2, 0, 100), (1, 100, 200), (2, 400, 425), (1, 425, 450)]);
     }
 }

@@ -1,11 +1,12 @@
-//! A profile of a recorded schedule, where no counter was read: levels follow from the classes of
-//! tasks or from the registers that tasks left their CPUs with, by the CPU table.
+//! A profile of a recorded schedule. Where the recording has counts of counters, levels and stalls
+//! are those that were counted; else levels follow from the classes of tasks or from the registers
+//! that tasks left their CPUs with, by the CPU table.
 
 use std::collections::BTreeMap;
 
-use cpu_model::{Class, CpuModel};
+use cpu_model::{Class, CpuModel, LEVELS_MAX};
 use policy::{Belief, LevelTimes};
-use trace::{Event, History};
+use trace::{COUNTED_FACT, CounterCounts, Event, History};
 
 use crate::clocks::{Clocks, LastSwitches, Met};
 use crate::collector::Collector;
@@ -38,8 +39,8 @@ pub struct Reading {
 
 /// The profile of a recording, as if it had run on that CPU.
 ///
-/// Classes (`Event::Phase`) win over registers. Registers of 256 bits say nothing, because light
-/// 256-bit code demands no level.
+/// Counts (`Event::Counters`) win over classes (`Event::Phase`), and those over registers.
+/// Registers of 256 bits say nothing, because light 256-bit code demands no level.
 #[must_use]
 pub fn profile(cpu: &CpuModel, history: &History, reading: &Reading) -> Profile {
     profile_with_levels(cpu, history, reading, 0).0
@@ -99,6 +100,18 @@ fn index(history: &History, tid: u32) -> Option<u32> {
     history.header.tasks.binary_search_by_key(&tid, |task| task.tid).ok().map(|at| at as u32)
 }
 
+/// The counts of a slice, as the policy has them.
+fn named(time_ns: u64, counted: &CounterCounts) -> policy::Slice {
+    let &CounterCounts { cycles, ref_cycles, license_1, license_2, stalled, .. } = counted;
+    let mut level_cycles = [0; LEVELS_MAX];
+    level_cycles[..3].copy_from_slice(&[
+        cycles.saturating_sub(license_1.saturating_add(license_2)),
+        license_1,
+        license_2,
+    ]);
+    policy::Slice { time_ns, cycles, ref_cycles, level_cycles, stall_cycles: stalled, first_row: 0 }
+}
+
 struct Replay<'a> {
     cpu: &'a CpuModel,
     history: &'a History,
@@ -122,6 +135,14 @@ struct Replay<'a> {
     last_switches: Vec<LastSwitches>,
     /// How pauses of the recording ended.
     tally: Tally,
+    /// Whether the recorder read counters.
+    has_counters: bool,
+}
+
+/// Whether the recorder of a history read counters of license levels at switches.
+#[must_use]
+pub fn has_counters(history: &History) -> bool {
+    history.header.facts.contains_key(COUNTED_FACT)
 }
 
 /// A CPU during the replay.
@@ -134,6 +155,8 @@ struct Place {
     booked: LevelTimes,
     /// Whether a switch has named the task that runs.
     is_known: bool,
+    /// The counts of the slice that the next switch ends.
+    counts: Option<CounterCounts>,
 }
 
 impl<'a> Replay<'a> {
@@ -162,6 +185,7 @@ impl<'a> Replay<'a> {
             runnable_ns: vec![None; header.tasks.len()],
             last_switches: vec![LastSwitches::default(); header.cpus as usize],
             tally: Tally::default(),
+            has_counters: has_counters(history),
             levels,
         }
     }
@@ -175,7 +199,12 @@ impl<'a> Replay<'a> {
                     self.set_runnable(prev, now_ns);
                 }
             }
+            Event::Counters { cpu, counts } if (cpu as usize) < self.cpus.len() => {
+                self.cpus[cpu as usize].counts = Some(counts);
+            }
             Event::Wake { task, .. } => self.set_runnable(task, now_ns),
+            // Counters show levels better, and a slice has one set of counts.
+            Event::Phase { .. } if self.has_counters => {}
             Event::Phase { task, class, rate_permille, .. } => {
                 let Some(task) = index(self.history, task) else { return };
                 let level = self.cpu.level_demanded(class, rate_permille);
@@ -251,11 +280,14 @@ impl<'a> Replay<'a> {
             waited_ns: 0,
             booked: self.beliefs[core].booked,
             is_known: true,
+            counts: None,
         };
     }
 
     fn leave(&mut self, now_ns: u64, cpu: u32) {
         let place = self.cpus[cpu as usize];
+        // Those of an idle CPU are of no task.
+        self.cpus[cpu as usize].counts = None;
         let Some(task) = place.running else { return };
         let core = self.cores.of[cpu as usize];
         let level = self.levels[task as usize];
@@ -266,7 +298,26 @@ impl<'a> Replay<'a> {
         let time_ns = now_ns.saturating_sub(place.began_ns);
         let believed = self.beliefs[core].since(&place.booked, time_ns);
         let mut counts = policy::Slice { time_ns, ..policy::Slice::default() };
-        policy::infer(&self.cpu.turbo, row, &believed, &mut counts);
+        let (throttled_cycles, demand) = match place.counts {
+            Some(counted) => {
+                counts = named(time_ns, &counted);
+                if let Some(levels) = &mut self.core_levels {
+                    let start_ns = self.history.header.start_ns;
+                    let passed = |ns: u64| ns.saturating_sub(start_ns);
+                    levels.counted(core, passed(place.began_ns), passed(now_ns), &counts);
+                }
+                (counted.throttled, Demand::Retired([counted.fp_256, counted.fp_512]))
+            }
+            // A counter could not be read: nothing is known but the time.
+            None if self.has_counters => {
+                policy::infer(&self.cpu.turbo, row, &LevelTimes::default(), &mut counts);
+                (0, Demand::Retired([0; 2]))
+            }
+            None => {
+                policy::infer(&self.cpu.turbo, row, &believed, &mut counts);
+                (0, Demand::Level(level))
+            }
+        };
         self.collector.accounted(&Slice {
             task,
             cpu,
@@ -274,8 +325,8 @@ impl<'a> Replay<'a> {
             ended_ns: now_ns,
             waited_ns: place.waited_ns,
             counts,
-            throttled_cycles: 0,
-            demand: Demand::Level(level),
+            throttled_cycles,
+            demand,
         });
         self.cpus[cpu as usize].running = None;
         if !self.is_active(core) {
@@ -287,7 +338,9 @@ impl<'a> Replay<'a> {
     fn believe(&mut self, cpu: u32, from: u8, to: u8, now_ns: u64) {
         let core = self.cores.of[cpu as usize];
         self.beliefs[core].change(&self.hold, from, to, now_ns);
-        if let Some(levels) = &mut self.core_levels {
+        if let Some(levels) = &mut self.core_levels
+            && !self.has_counters
+        {
             let passed_ns = now_ns.saturating_sub(self.history.header.start_ns);
             levels.changed(core, passed_ns, &self.beliefs[core]);
         }

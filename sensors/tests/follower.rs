@@ -28,6 +28,7 @@ fn raw(time_ns: u64, cpu: u32, kind: Kind, tid: u32) -> Raw {
         interrupt: false,
         sync: None,
         description: None,
+        counts: None,
     }
 }
 
@@ -113,6 +114,49 @@ fn a_stack_belongs_to_the_task_that_leaves_and_its_task_to_a_control_group() {
     assert_eq!(events[at + 1], &Event::Registers { task: 7, xfeatures: 0x40 });
     assert_eq!(events.iter().filter(|event| matches!(event, Event::Stack { .. })).count(), 1);
     assert_eq!(task(&history, 7).control_group.as_ref().unwrap().name, "b.service");
+}
+
+#[test]
+fn counts_are_of_the_slice_that_ends() {
+    let counters = |time_ns, cpu| Raw {
+        counts: Some(std::array::from_fn(|at| time_ns + at as u64)),
+        ..raw(time_ns, cpu, Kind::Counters, 0)
+    };
+    let (history, _) = follow(&[
+        running(100, 0, 7, 0),
+        running(101, 1, 8, 0),
+        counters(190, 1),
+        counters(200, 0),
+        // Between the two records of a CPU, which an interrupt may divide.
+        raw(201, 0, Kind::Wake, 9),
+        switch(202, 0, 7, 90, 0),
+        // No record of counts: another program has a counter.
+        switch(300, 0, 0, 0, 7),
+        switch(310, 1, 8, 200, 0),
+        counters(390, 0),
+        running(400, 0, 7, 190),
+    ]);
+    let last = history.records.iter().rev().find(|it| matches!(it.event, Event::Counters { .. }));
+    assert_eq!(last.unwrap().time_ns, 400, "of the slice that the end of the recording cuts off");
+
+    let events: Vec<_> = history.records.iter().map(|record| &record.event).collect();
+    let is_counts = |event: &&&Event| matches!(event, Event::Counters { .. });
+    assert_eq!(events.iter().filter(is_counts).count(), 3);
+    for (cpu, first) in [(0, 200), (1, 190)] {
+        let its = |event: &&Event| matches!(event, Event::Counters { cpu: of, .. } if *of == cpu);
+        let at = events.iter().position(its).unwrap();
+        let Event::Counters { counts, .. } = events[at] else { unreachable!() };
+        assert_eq!(
+            (counts.license_1, counts.license_2, counts.cycles),
+            (first, first + 1, first + 2)
+        );
+        assert_eq!((counts.fp_512, counts.fp_256), (first + 4, first + 7));
+        let prev = 7 + cpu;
+        let Event::Switch { cpu: on, prev: task, .. } = *events[at + 1] else {
+            panic!("{:?} follows", events[at + 1]);
+        };
+        assert_eq!((on, task), (cpu, prev));
+    }
 }
 
 #[test]

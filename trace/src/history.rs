@@ -114,6 +114,31 @@ pub enum SwitchState {
     Dead,
 }
 
+/// The fact of a recording that names the counters that were read at each switch, separated by
+/// commas, as `sensors::pmu::Question` names them.
+pub const COUNTED_FACT: &str = "counters";
+
+/// Counts of hardware counters in a slice.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CounterCounts {
+    /// Core cycles while not halted.
+    pub cycles: u64,
+    /// Reference cycles while not halted.
+    pub ref_cycles: u64,
+    /// Core cycles at license level 1; cycles at no other level are at level 0.
+    pub license_1: u64,
+    /// Core cycles at license level 2.
+    pub license_2: u64,
+    /// Core cycles throttled for a change of the level.
+    pub throttled: u64,
+    /// Cycles stalled while a load misses L2.
+    pub stalled: u64,
+    /// Floating-point instructions of 256 bits that retired.
+    pub fp_256: u64,
+    /// Floating-point instructions of 512 bits that retired.
+    pub fp_512: u64,
+}
+
 /// Something that happened at one instant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "e", rename_all = "kebab-case")]
@@ -267,6 +292,16 @@ pub enum Event {
         alone_khz: u32,
         /// For how long the tasks of this CPU did not run.
         paused_ns: u64,
+    },
+    /// What a CPU's counters counted since the last switch of that CPU; the switch that ends the
+    /// slice follows, or the end of the recording. The fact [`COUNTED_FACT`] names what was
+    /// counted; other counts are 0. Since schema 5.
+    Counters {
+        /// The CPU.
+        cpu: u32,
+        /// The counts.
+        #[serde(flatten)]
+        counts: CounterCounts,
     },
     /// The policy gave a task back time that it had lost in the slice that ends now, and billed
     /// it or not. Of the simulator and of the kernel scheduler, since schema 2.

@@ -148,6 +148,7 @@ impl<'h> Sum<'h> {
             | Event::Receive { .. }
             | Event::Stack { .. }
             | Event::Pause { .. }
+            | Event::Counters { .. }
             | Event::Overhead { .. }
             | Event::License { .. }
             | Event::Decision { .. }

@@ -27,7 +27,10 @@ pub use file::{
     FRAMES_MAX, FUNCTION_MAX, HistoryWriter, RECORDS_MAX, ReadError, SCHEMA, STACKS_MAX, TASKS_MAX,
 };
 pub use glob::Glob;
-pub use history::{ControlGroup, Event, Header, History, Record, Source, SwitchState, TaskInfo};
+pub use history::{
+    COUNTED_FACT, ControlGroup, CounterCounts, Event, Header, History, Record, Source, SwitchState,
+    TaskInfo,
+};
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
 pub use name::{COMM_MAX, clean, clean_up_to};
 pub use protobuf::Message as ProtobufMessage;

@@ -3,11 +3,12 @@
 use std::collections::HashMap;
 
 use crate::glob::Glob;
-use crate::{Event, History};
+use crate::{COUNTED_FACT, Event, History};
 
 /// Facts that say how good a recording is and how its scheduler works, and nothing about whose
 /// machine it is.
-const FACTS_KEPT: [&str; 10] = [
+const FACTS_KEPT: [&str; 11] = [
+    COUNTED_FACT,
     "hz",
     "interrupts",
     "lost_events",

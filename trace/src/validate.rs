@@ -220,6 +220,7 @@ impl Check {
             | Event::Registers { task, .. }
             | Event::Runtime { task, .. } => self.task(record, task),
             Event::Overhead { cpu, .. }
+            | Event::Counters { cpu, .. }
             | Event::License { core: cpu, .. }
             | Event::Frequency { core: cpu, .. } => {
                 self.cpu(record, cpu);

@@ -1,8 +1,8 @@
-//! The answer of clocks that pauses measured on this machine.
+//! The answer of clocks that pauses or counters measured on this machine.
 
 use profiler::Tally;
 
-use super::{EstimateReport, Report, VictimReport};
+use super::{EstimateReport, Estimator, Report, VictimReport};
 
 /// Fewer pauses in all leave the question open: our choice.
 const PAUSES_MIN: u64 = 50;
@@ -23,7 +23,6 @@ pub fn nothing_to_gain(
     all: &EstimateReport,
     samples: &Tally,
 ) -> Option<bool> {
-    let is_shown = |it: &EstimateReport| it.value >= LONGER_MIN_PCT && it.low > 0.0;
     let has_lost = |it: &VictimReport| {
         it.samples >= OF_PROGRAM_MIN && it.basis == "measured" && is_shown(&it.overhead_pct)
     };
@@ -40,6 +39,19 @@ pub fn nothing_to_gain(
     (all.high < BOUND_PCT && met_s >= MET_MIN * all_s).then_some(true)
 }
 
+/// Whether an overhead is none by chance, and large enough to matter.
+fn is_shown(it: &EstimateReport) -> bool {
+    it.value >= LONGER_MIN_PCT && it.low > 0.0
+}
+
+/// As [`nothing_to_gain`], where counters at switches tell the levels of all CPU time.
+pub fn nothing_counted(victims: &[VictimReport], all: &EstimateReport) -> Option<bool> {
+    if is_shown(all) || victims.iter().any(|it| is_shown(&it.overhead_pct)) {
+        return Some(false);
+    }
+    (all.high < BOUND_PCT).then_some(true)
+}
+
 /// How the clock was measured.
 pub fn estimator(report: &Report, samples: &Tally) -> String {
     let without = samples.switched + samples.held;
@@ -54,23 +66,28 @@ pub fn estimator(report: &Report, samples: &Tally) -> String {
     )
 }
 
-/// The answer, where no program lost time or nothing can be said.
+/// The answer of a measurement, where no program lost time or nothing can be said.
 pub fn answer(report: &Report) -> Option<String> {
-    let samples = report.samples.as_ref()?;
+    let is_measured = matches!(report.estimator, Estimator::Clock | Estimator::Counters);
+    if !is_measured || report.scheduler.is_some() {
+        return None;
+    }
+    let (taken, remedy) = match &report.samples {
+        Some(samples) => (Some(samples.taken), "Profile for longer, or raise --rate"),
+        None => (None, "Profile for longer"),
+    };
     // Rounded first, as what rounds to -0 would be printed so.
     let shown = |pct: f64| (pct * 100.0).round() / 100.0 + 0.0;
     let EstimateReport { value, low, high } = report.overhead_pct;
     let (value, low, high) = (shown(value), shown(low), shown(high));
     match report.nothing_to_gain {
-        None if samples.taken < PAUSES_MIN => Some(format!(
-            "Cannot say: too few pauses met a program, {} of {PAUSES_MIN}. Profile for longer, or \
-             raise --rate.",
-            samples.taken
+        None if taken.is_some_and(|taken| taken < PAUSES_MIN) => Some(format!(
+            "Cannot say: too few pauses met a program, {} of {PAUSES_MIN}. {remedy}.",
+            taken.unwrap_or_default()
         )),
         None => Some(format!(
             "Cannot say: the clock of others made all programs {value:.2} % slower, {low:.2} to \
-             {high:.2} % (95 %), which is not enough to call it something or nothing. Profile for \
-             longer, or raise --rate."
+             {high:.2} % (95 %), which is not enough to call it something or nothing. {remedy}."
         )),
         Some(true) => Some(format!(
             "Nothing to gain: the clock of others made all programs {value:.2} % slower, at most \

@@ -109,6 +109,8 @@ pub struct Compared {
 pub enum Source {
     /// The CPU leaves no lower clock to others.
     NoLevels,
+    /// Counters of license levels.
+    Counters,
     /// Registers and a CPU table.
     Table,
     /// Pauses of cores.

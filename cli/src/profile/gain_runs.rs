@@ -191,6 +191,7 @@ fn cost(report: &Report, code: Code, lost_s: f64) -> (Source, Option<f64>) {
             Some(_) => (Source::Pauses, Some(lost_s)),
             None => (Source::NotKnown, None),
         },
+        (Estimator::Counters, _) => (Source::Counters, Some(lost_s)),
         (Estimator::NoneShown, Code::Narrow) => (Source::Table, Some(0.0)),
         _ => (Source::NotKnown, None),
     }

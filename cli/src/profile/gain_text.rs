@@ -59,6 +59,7 @@ fn seconds(value: f64) -> String {
 fn cost(gain: &Gain, source: Source) -> String {
     let by = match source {
         Source::NoLevels => "this CPU has no license levels to leave to others",
+        Source::Counters => "by counters of license levels",
         Source::Table => "by the table; narrow code whose registers do not show counts as free",
         Source::Pauses => "measured in pauses; an upper bound without counters",
         Source::NotKnown => {

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sensors::facts::Facts;
+use sensors::facts::{Access, Facts};
 use sensors::pauses::Pauser;
-use sensors::recorder::Wanted;
+use sensors::pmu::{CpuId, Refusal};
+use sensors::recorder::{Counters, Wanted};
 
 use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
 use crate::recorder::{PausePlan, Plan, Workload, cores, record};
@@ -121,6 +122,7 @@ pub struct Recordings<'a> {
     args: &'a Args,
     facts: &'a Facts,
     pauses: Option<PausePlan>,
+    counters: Result<Counters, Refusal>,
     folder: tempfile::TempDir,
 }
 
@@ -138,12 +140,22 @@ impl<'a> Recordings<'a> {
     pub fn start(args: &'a Args, facts: &'a Facts) -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for the recording")?;
         let pauses = args.pauses(facts)?;
-        let recordings = Self { args, facts, pauses, folder };
+        let counters = counters(facts, pauses.is_some());
+        let recordings = Self { args, facts, pauses, counters, folder };
         eprint!("{}", expected_cost(facts.online.len(), recordings.duration()));
         if let Some(plan) = &recordings.pauses {
             eprint!("{}", cost_of_pauses(plan));
         }
         Ok(recordings)
+    }
+
+    /// Why levels of a CPU that has them were not counted.
+    fn lack_of_counters(&self) -> Option<String> {
+        let refusal = self.counters.as_ref().err()?;
+        let has_levels = CpuOf::machine(&self.facts.cpu) != CpuOf::NoLevels;
+        let is_lacking = has_levels && self.pauses.is_none();
+        let sentence = || refusal.sentence(&self.facts.circumstances());
+        is_lacking.then(|| format!("counters of license levels, which tell more: {}", sentence()))
     }
 
     /// Length of a recording; `None`: until the command ends.
@@ -170,19 +182,39 @@ impl<'a> Recordings<'a> {
         let plan = Plan {
             output: &path,
             duration: self.duration(),
-            wanted: Wanted { marks: &[], messages: has_messages, stacks: true },
+            wanted: Wanted {
+                marks: &[],
+                messages: has_messages,
+                stacks: true,
+                counters: self.counters.as_ref().ok(),
+            },
             words,
             facts: self.facts,
             pauses: self.pauses.clone(),
         };
         let ended = record(plan, command)?;
         let mut report = recorded::run(self.args, &path, &title(words.first()))?;
+        report.notes.extend(self.lack_of_counters());
         report.notes.extend(ended.end.iter().cloned());
         if let Some(path) = self.args.live.record.as_ref().filter(|_| is_first) {
             report.notes.push(format!("the recording is {}; --replay reads it", path.display()));
         }
         Ok(Recorded { report, code: ended.code, end: ended.end })
     }
+}
+
+/// Counters of license levels, which tell more than registers and a CPU table, and cost less than
+/// pauses; a user who asks for pauses gets the clock that they time.
+fn counters(facts: &Facts, has_pauses: bool) -> Result<Counters, Refusal> {
+    if has_pauses {
+        return Err(Refusal::NoEvent);
+    }
+    if facts.cycles == Access::Absent {
+        return Err(Refusal::NoPmu);
+    }
+    let cpu = facts.cpu_id.and_then(CpuId::microarchitecture);
+    let hyper_threading = facts.threads_per_core().is_none_or(|threads| threads > 1);
+    Counters::open(cpu, hyper_threading, &facts.online)
 }
 
 /// What the report calls the work.

@@ -6,7 +6,7 @@ use ::report::profile::shortened;
 
 #[cfg(feature = "record")]
 use super::gain_text;
-use super::{EstimateReport, Estimator, LossReport, Report, VictimReport, clock};
+use super::{EstimateReport, Estimator, LossReport, Report, VictimReport, clock, error};
 
 /// Rows of a table; the largest are shown.
 const ROWS_MAX: usize = 15;
@@ -107,6 +107,7 @@ pub fn estimator(report: &Report) -> Vec<String> {
                 .to_owned()
         }
     };
+    let first = first + &error::sentence(report);
     let siblings = "Shared core: not known which CPUs share one (--set threads-per-core=2 says it)";
     let mut lines = vec![first];
     if !report.knows_siblings {
@@ -299,7 +300,7 @@ fn answers(report: &Report) -> Vec<String> {
     if !has_clock(report) {
         return Vec::new();
     }
-    if let (Estimator::Clock, Some(answer)) = (report.estimator, clock::answer(report)) {
+    if let Some(answer) = clock::answer(report) {
         return vec![String::new(), answer];
     }
     let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();

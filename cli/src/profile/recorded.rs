@@ -11,11 +11,11 @@ use profiler::time_line::TimeLine;
 use profiler::{By, Cores, Names, Profile, Tally};
 use trace::{Event, Header, History, Source};
 
-use super::clock;
 use super::table::CpuOf;
 use super::{
     Args, EstimateReport, Estimator, LossReport, Report, StackReport, labels, losses, victims,
 };
+use super::{clock, error::Error};
 use crate::compare::annotated;
 use crate::run_options::RunOptions;
 
@@ -36,11 +36,13 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let (profile, levels) = recorded::profile_with_levels(&table.cpu, &history, &reading, PARTS);
     ensure!(!profile.groups.is_empty(), "{}: no task is recorded", path.display());
     let has_pauses = has_record(&history, |event| matches!(event, Event::Pause { .. }));
+    let has_counters = recorded::has_counters(&history);
     let matrix = matrix(&profile, has_pauses, options.seed);
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
     let estimator = match (has_wide, has_classes) {
         _ if has_pauses => Estimator::Clock,
+        _ if has_counters => Estimator::Counters,
         _ if !table.has_levels && !has_classes => Estimator::NoLevels,
         (true, true) => Estimator::Classes,
         (true, false) => Estimator::Registers,
@@ -54,6 +56,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let overhead = EstimateReport::scaled(&matrix.overhead_pct, 1.0);
     let nothing_to_gain = match &samples {
         Some(samples) => clock::nothing_to_gain(&victims, &overhead, samples),
+        None if has_counters => clock::nothing_counted(&victims, &overhead),
         None => (estimator == Estimator::NoLevels).then_some(true),
     };
     Ok(Report {
@@ -68,6 +71,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         length_s: length_ns(header) as f64 / 1e9,
         unprofiled_s: None,
         estimator,
+        estimator_error: Error::of(estimator),
         nothing_to_gain,
         overhead_pct: overhead,
         paused_pct: samples.as_ref().map(|it| paused_pct(it, header, &cores)),

@@ -76,6 +76,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         length_s: with.simulated_ns as f64 / 1e9,
         unprofiled_s: Some(without.simulated_ns as f64 / 1e9),
         estimator: if args.no_pauses { Estimator::Counters } else { Estimator::Pauses },
+        estimator_error: None,
         samples: (!args.no_pauses).then_some(profile.tally),
         nothing_to_gain: None,
         overhead_pct: EstimateReport::scaled(&matrix.overhead_pct, 1.0),

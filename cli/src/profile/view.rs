@@ -4,9 +4,7 @@ use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victi
 
 use sensors::control_groups::Labels;
 
-use super::{
-    EstimateReport, Estimator, LossReport, Report, StackReport, VictimReport, clock, labels, print,
-};
+use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, clock, labels, print};
 
 /// Digits of a container's id, as Docker shows them.
 const SHORT_ID: usize = 12;
@@ -26,8 +24,6 @@ pub fn view(report: &Report) -> View {
     if !report.focus.is_empty() {
         facts.push(("Asked for".to_owned(), report.focus.join(", ")));
     }
-    let is_clock = report.estimator == Estimator::Clock;
-    let verdict = if is_clock { clock::answer(report) } else { None };
     let title = match &report.scheduler {
         Some(_) => format!("Simulated: {}", report.work),
         None => report.work.clone(),
@@ -38,7 +34,7 @@ pub fn view(report: &Report) -> View {
         title,
         facts,
         notes: estimator.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
-        verdict,
+        verdict: clock::answer(report),
         has_clock: print::has_clock(report),
         estimator: first,
         victims: report.victims.iter().map(victim).collect(),

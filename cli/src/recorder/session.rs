@@ -14,7 +14,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
 use sensors::facts::Facts;
 use sensors::recorder::{Follower, Met, Pause, RecordError, Recorder, Wanted};
-use trace::{ControlGroup, Header, HistoryWriter, SCHEMA, Sink, Source};
+use trace::{COUNTED_FACT, ControlGroup, Header, HistoryWriter, SCHEMA, Sink, Source};
 
 use super::pauses::{self, Pauses};
 use super::room::{KEPT, Room, keep_beside};
@@ -230,6 +230,10 @@ fn header(plan: &Plan<'_>, missing: &[&str], lost: u64) -> Header {
     if !plan.words.is_empty() {
         let words: Vec<_> = plan.words.iter().map(|word| word.to_string_lossy()).collect();
         facts.insert("command".to_owned(), shown(&words.join(" ")));
+    }
+    if let Some(counters) = plan.wanted.counters {
+        let names: Vec<_> = counters.questions().iter().map(|it| it.name()).collect();
+        facts.insert(COUNTED_FACT.to_owned(), names.join(","));
     }
     if !missing.is_empty() {
         facts.insert("missing_events".to_owned(), missing.join(","));

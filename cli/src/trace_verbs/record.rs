@@ -79,7 +79,7 @@ pub fn run(args: Args) -> Result<()> {
     let plan = recorder::Plan {
         output: &args.output,
         duration: args.duration,
-        wanted: Wanted { marks: &args.uprobe, messages: true, stacks: false },
+        wanted: Wanted { marks: &args.uprobe, messages: true, ..Wanted::default() },
         words: &args.command,
         facts: &facts,
         pauses: None,

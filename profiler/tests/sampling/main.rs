@@ -3,6 +3,7 @@
 mod build;
 #[path = "../../examples/experiments/causes.rs"]
 mod causes;
+mod counters;
 mod estimates;
 mod experiments;
 mod moments;

@@ -193,6 +193,7 @@ impl<'h> Timeline<'h> {
             | Event::Decision { .. }
             | Event::Registers { .. }
             | Event::Stack { .. }
+            | Event::Counters { .. }
             | Event::Pause { .. } => {}
         }
     }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::io::Read as _;
+use std::os::fd::AsRawFd;
 use std::rc::Rc;
 
 use cpu_model::Class;
@@ -12,8 +13,9 @@ use libbpf_rs::{
     ProgramMut, ReferencesType, RingBuffer, RingBufferBuilder, UprobeOpts,
 };
 
+use super::counters::Counters;
 use super::follow::{COOKIE_END, COOKIE_NESTS};
-use super::record::{Kind, Raw, addresses};
+use super::record::{COUNTERS_MAX, Kind, Raw, addresses};
 use super::stacks::{Stack, Stacks};
 
 /// The program that `build.rs` compiled.
@@ -51,7 +53,7 @@ const FUNCTIONS: [(&str, &str); 11] = [
 const MESSAGES: [&str; 3] = ["on_pipe_", "on_unix_", "on_tcp_"];
 
 /// What a recording has beside switches, wake-ups and registers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Functions that mark classes.
     pub marks: &'a [Mark],
@@ -59,6 +61,8 @@ pub struct Wanted<'a> {
     pub messages: bool,
     /// Stacks of tasks that leave with 512-bit registers or tiles in use.
     pub stacks: bool,
+    /// Counters that are read at each switch.
+    pub counters: Option<&'a Counters>,
 }
 
 /// Functions of a library between which a class of instructions runs.
@@ -158,6 +162,9 @@ impl Recorder {
                 load(&btf, online.len(), &missing, wanted)?
             }
         };
+        if let Some(counters) = wanted.counters {
+            give_counters(&object, counters)?;
+        }
         let read = Rc::new(RefCell::new(Read::default()));
         let buffer = buffer(&object, Rc::clone(&read))?;
         let mut recorder = Self {
@@ -286,6 +293,18 @@ fn load(
     object.load().map_err(refused("loading the recorder's program"))
 }
 
+/// Gives the program the files of counters, which it keeps open.
+fn give_counters(object: &Object, counters: &Counters) -> Result<(), RecordError> {
+    let found = object.maps().find(|map| map.name() == "counters");
+    let map = found.expect("the object has this map");
+    for (cpu, position, file) in counters.files() {
+        let key = cpu * COUNTERS_MAX as u32 + position as u32;
+        map.update(&key.to_ne_bytes(), &file.as_raw_fd().to_ne_bytes(), MapFlags::ANY)
+            .map_err(refused("handing counters to the recorder's program"))?;
+    }
+    Ok(())
+}
+
 /// Gives the program the constants of this kernel, and leaves out probes that the kernel lacks.
 fn prepare(
     object: &mut OpenObject,
@@ -314,12 +333,19 @@ fn prepare(
         if name == "records" {
             let refused = refused("making room for records");
             map.set_max_entries(room.next_power_of_two()).map_err(refused)?;
+        } else if name == "counters" {
+            let open = wanted.counters.map(Counters::files).into_iter().flatten();
+            let last = open.map(|(cpu, ..)| cpu).max().unwrap_or(0);
+            map.set_max_entries((last + 1) * COUNTERS_MAX as u32)
+                .map_err(refused("making room for counters"))?;
         } else if name.ends_with(".rodata") {
             // `struct kernel` of the program.
             let values = map.initial_value_mut().expect("constants have values");
             values[..8].copy_from_slice(&preempt_count(btf).unwrap_or(0).to_ne_bytes());
             values[8] = state_given;
             values[9] = u8::from(wanted.stacks);
+            let open = wanted.counters.map(Counters::files).into_iter().flatten();
+            values[10] = open.fold(0, |open, (_, position, _)| open | 1 << position);
         }
     }
     Ok(())

@@ -9,8 +9,11 @@ use std::io;
 
 use cpu_model::Class;
 use trace::import::order::{Output, Window};
-use trace::{CPUS_MAX, ControlGroup, Event, Header, RECORDS_MAX, Sink, SwitchState, TASKS_MAX};
+use trace::{
+    CPUS_MAX, ControlGroup, CounterCounts, Event, Header, RECORDS_MAX, Sink, SwitchState, TASKS_MAX,
+};
 
+use super::counted::named;
 use super::record::{Kind, Raw};
 use super::tasks::{IDLE, Tasks};
 
@@ -63,6 +66,8 @@ struct Cpu {
     since_ns: u64,
     /// Task that just left, whose registers come next.
     leaving: Option<usize>,
+    /// Counts of the slice that the next switch ends.
+    counts: Option<CounterCounts>,
 }
 
 /// Whether the probe found the preempt count, judged in contexts that are known.
@@ -269,6 +274,10 @@ impl<'s, S: Sink> Follower<'s, S> {
             Kind::Balance => self.begin_program(raw, true),
             Kind::Send | Kind::Unsent | Kind::Receive => self.message(raw),
             Kind::Registers => self.registers(raw),
+            Kind::Counters => {
+                self.cpu(raw.cpu).counts = raw.counts.as_ref().map(named);
+                Ok(())
+            }
             Kind::Stack => self.stack(raw),
             Kind::Frequency => {
                 let core = raw.other / self.threads_per_core;
@@ -313,6 +322,7 @@ impl<'s, S: Sink> Follower<'s, S> {
         let index = self.tasks.alive(raw.tid);
         self.tasks.learn(index, raw);
         self.occupy(raw.cpu, index, raw.value)?;
+        self.counters(raw.cpu)?;
         let task = self.tasks.get(index);
         task.accounted_ns.get_or_insert(raw.value);
         task.accounted_last_ns = raw.value;
@@ -356,6 +366,7 @@ impl<'s, S: Sink> Follower<'s, S> {
             return Ok(());
         }
         self.take_away(next)?;
+        self.counters(raw.cpu)?;
         let state = match raw {
             Raw { dead: true, .. } => SwitchState::Dead,
             Raw { blocked: true, .. } => SwitchState::Blocked,
@@ -366,11 +377,19 @@ impl<'s, S: Sink> Follower<'s, S> {
         Ok(())
     }
 
+    /// Emits what the counters of a CPU counted in the slice that ends.
+    fn counters(&mut self, cpu: u32) -> io::Result<()> {
+        match self.cpu(cpu).counts.take() {
+            Some(counts) => self.emit(Event::Counters { cpu, counts }),
+            None => Ok(()),
+        }
+    }
+
     /// Emits the switch from the running task of `cpu` to `next`.
     fn change(&mut self, cpu: u32, state: SwitchState, next: usize, at_ns: u64) -> io::Result<()> {
         let here = self.cpu(cpu);
         let prev = here.current;
-        *here = Cpu { current: next, known: true, since_ns: at_ns, leaving: None };
+        *here = Cpu { current: next, known: true, since_ns: at_ns, leaving: None, counts: None };
         if prev != IDLE {
             let task = self.tasks.get(prev);
             task.running = None;

@@ -33,9 +33,11 @@ pub enum Kind {
     Receive,
     /// The stack of the task that leaves; `value` is its number among [`super::Stacks`].
     Stack,
+    /// What the counters of the CPU counted since its last switch; its next switch follows.
+    Counters,
 }
 
-const KINDS: [Kind; 15] = [
+const KINDS: [Kind; 16] = [
     Kind::Task,
     Kind::Running,
     Kind::Switch,
@@ -51,6 +53,7 @@ const KINDS: [Kind; 15] = [
     Kind::Unsent,
     Kind::Receive,
     Kind::Stack,
+    Kind::Counters,
 ];
 
 const KERNEL_THREAD: u8 = 1;
@@ -68,6 +71,11 @@ const LONG: usize = 64;
 const STACK: usize = SHORT + FRAMES * 8;
 /// Most functions of a recorded stack.
 const FRAMES: usize = 48;
+
+/// Bytes of a record with counts.
+const COUNTS: usize = SHORT + COUNTERS_MAX * 8;
+/// Counters that a CPU may have.
+pub const COUNTERS_MAX: usize = 8;
 
 /// Name and priority of a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +117,8 @@ pub struct Raw {
     pub sync: Option<bool>,
     /// Name and priority, in records that have them.
     pub description: Option<Description>,
+    /// Counts by position among [`super::COUNTED`], in records of counters.
+    pub counts: Option<[u64; COUNTERS_MAX]>,
 }
 
 impl Raw {
@@ -123,6 +133,8 @@ impl Raw {
             prio: i32::from_ne_bytes(array(bytes, 48)),
             control_group: u64::from_ne_bytes(array(bytes, 56)),
         });
+        let is_counts = kind == Kind::Counters && bytes.len() == COUNTS;
+        let count = |at: usize| u64::from_ne_bytes(array(bytes, SHORT + at * 8));
         Some(Self {
             time_ns: u64::from_ne_bytes(array(bytes, 0)),
             value: u64::from_ne_bytes(array(bytes, 8)),
@@ -137,6 +149,7 @@ impl Raw {
             interrupt: flags & INTERRUPT != 0,
             sync: (flags & (SYNC | NOT_SYNC) != 0).then_some(flags & SYNC != 0),
             description,
+            counts: is_counts.then(|| std::array::from_fn(count)),
         })
     }
 }
@@ -202,12 +215,25 @@ mod tests {
     }
 
     #[test]
+    fn counts_are_in_order() {
+        let mut bytes = [0; COUNTS];
+        bytes[30] = 16;
+        bytes[SHORT] = 3;
+        bytes[SHORT + 57] = 1;
+        let counts = Raw::parse(&bytes).unwrap().counts.unwrap();
+        assert_eq!((counts[0], counts[7]), (3, 256));
+        bytes[30] = 3;
+        assert_eq!(Raw::parse(&bytes).unwrap().counts, None);
+    }
+
+    #[test]
     fn short_ones_have_no_name_and_what_is_none_is_refused() {
         let mut bytes = [0; SHORT];
         assert_eq!(Raw::parse(&bytes), None);
         bytes[30] = 8;
         assert_eq!(Raw::parse(&bytes).unwrap().description, None);
-        bytes[30] = 16;
+        assert_eq!(Raw::parse(&bytes).unwrap().counts, None);
+        bytes[30] = 17;
         assert_eq!(Raw::parse(&bytes), None);
         assert_eq!(Raw::parse(&bytes[..31]), None);
     }

@@ -25,6 +25,13 @@ struct task_struct___rt {
 /* include/linux/sched.h */
 #define PF_KTHREAD 0x00200000
 
+/* include/uapi/linux/bpf.h */
+struct bpf_perf_event_value {
+	__u64 counter;
+	__u64 enabled;
+	__u64 running;
+};
+
 /* Kinds of records, and flags; src/recorder/record.rs has the same. */
 enum kind {
 	KIND_TASK = 1,
@@ -42,6 +49,7 @@ enum kind {
 	KIND_UNSENT,
 	KIND_RECEIVE,
 	KIND_STACK,
+	KIND_COUNTERS,
 };
 
 enum flag {
@@ -81,9 +89,18 @@ struct stack_record {
 	__u64 addresses[FRAMES];
 };
 
+/* Counters that a CPU may have; src/recorder/counters.rs has the same. */
+#define COUNTERS_MAX 8
+
+struct counters_record {
+	struct short_record head;
+	__u64 counts[COUNTERS_MAX]; /* since the last switch of this CPU */
+};
+
 _Static_assert(sizeof(struct short_record) == 32, "as the reader expects");
 _Static_assert(sizeof(struct task_record) == 64, "as the reader expects");
 _Static_assert(sizeof(struct stack_record) == 416, "as the reader expects");
+_Static_assert(sizeof(struct counters_record) == 96, "as the reader expects");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -99,7 +116,10 @@ struct cpu {
 	/* The task that is being woken, and the flags of that wake-up. */
 	__u64 woken;
 	__u32 wake_flags;
-	__u32 unused;
+	/* Whether `counted` is of the last switch. */
+	__u32 is_counted;
+	/* What the counters showed at the last switch. */
+	__u64 counted[COUNTERS_MAX];
 };
 
 struct {
@@ -108,6 +128,14 @@ struct {
 	__type(key, __u32);
 	__type(value, struct cpu);
 } cpus SEC(".maps");
+
+/* By CPU: files of open counters, some of them none. The reader sets the size. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, sizeof(__u32));
+	__uint(max_entries, COUNTERS_MAX);
+} counters SEC(".maps");
 
 /* Constants of this kernel, set by the reader. */
 const volatile struct kernel {
@@ -120,6 +148,8 @@ const volatile struct kernel {
 	__u8 state_given;
 	/* Whether the stacks of tasks with 512-bit registers or tiles in use are wanted. */
 	__u8 stacks;
+	/* Which counters of a CPU are open, a bit for each. */
+	__u8 counters;
 } kernel;
 
 /* Records lost for want of room. Written by every CPU. */
@@ -294,14 +324,55 @@ int list_task(struct bpf_iter__task *ctx)
 }
 
 /*
+ * What the counters of this CPU counted since its last switch or the start. A slice with a counter
+ * that cannot be read, because another program took it, has no record.
+ */
+static __always_inline void record_counters(void)
+{
+	struct bpf_perf_event_value value = {};
+	struct counters_record *record;
+	struct cpu *cpu = this_cpu();
+	__u32 was_counted;
+
+	if (!kernel.counters || !cpu)
+		return;
+	was_counted = cpu->is_counted;
+	record = reserve(sizeof(*record), KIND_COUNTERS);
+	cpu->is_counted = 1;
+	for (__u32 event = 0; event < COUNTERS_MAX; event++) {
+		__u32 key = bpf_get_smp_processor_id() * COUNTERS_MAX + event;
+
+		if (record)
+			record->counts[event] = 0;
+		if (!(kernel.counters >> event & 1))
+			continue;
+		if (bpf_perf_event_read_value(&counters, key, &value, sizeof(value))) {
+			cpu->is_counted = 0;
+			continue;
+		}
+		if (record)
+			record->counts[event] = value.counter - cpu->counted[event];
+		cpu->counted[event] = value.counter;
+	}
+	if (!record)
+		return;
+	if (was_counted && cpu->is_counted)
+		bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+	else
+		bpf_ringbuf_discard(record, BPF_RB_NO_WAKEUP);
+}
+
+/*
  * The running task of a CPU, recorded at the start and at the end. `other` is the
  * preempt count, from which the reader judges whether the count was found.
  */
 SEC("raw_tp")
 int say_running(void *ctx)
 {
-	struct task_record *record = describe(bpf_get_current_task_btf(), KIND_RUNNING);
+	struct task_record *record;
 
+	record_counters();
+	record = describe(bpf_get_current_task_btf(), KIND_RUNNING);
 	if (!record)
 		return 0;
 	record->head.other = preempt_count();
@@ -314,9 +385,11 @@ int on_switch(__u64 *ctx)
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
 	struct task_struct___old *old = (void *)prev;
-	struct task_record *record = describe(prev, KIND_SWITCH);
+	struct task_record *record;
 	__u32 state;
 
+	record_counters();
+	record = describe(prev, KIND_SWITCH);
 	if (!record)
 		return 0;
 	if (kernel.state_given)

@@ -120,6 +120,7 @@ impl<W: Write> Text<W> {
             | Event::Unsent { .. }
             | Event::Receive { .. }
             | Event::Stack { .. }
+            | Event::Counters { .. }
             | Event::Pause { .. } => unreachable!("not carried"),
         }
     }

@@ -91,6 +91,7 @@ impl Tracer {
             | Event::Unsent { .. }
             | Event::Receive { .. }
             | Event::Stack { .. }
+            | Event::Counters { .. }
             | Event::Pause { .. } => Ok(()),
             Event::Fork { by: task, .. }
             | Event::Phase { task, .. }

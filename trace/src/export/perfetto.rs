@@ -196,6 +196,7 @@ impl<W: Write> Trace<W> {
             | Event::Unsent { .. }
             | Event::Receive { .. }
             | Event::Stack { .. }
+            | Event::Counters { .. }
             | Event::Pause { .. }
             | Event::Migrate { .. }
             | Event::Overhead { .. }

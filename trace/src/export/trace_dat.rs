@@ -176,6 +176,7 @@ impl File<'_> {
             | Event::Unsent { .. }
             | Event::Receive { .. }
             | Event::Stack { .. }
+            | Event::Counters { .. }
             | Event::Pause { .. } => unreachable!("not carried"),
         }
     }

@@ -39,9 +39,9 @@ fn a_file_of_schema_1_is_written_again_as_the_newest() {
     assert_eq!(History::read(&file[..]).unwrap(), history);
 }
 
-/// What schema 4 added, and the wake-up without it, as it was before.
+/// What schema 4 and 5 added, and the wake-up without it, as it was before.
 #[test]
-fn promises_programs_and_messages_are_written_and_read_again() {
+fn promises_programs_messages_and_counts_are_written_and_read_again() {
     let lines = [
         r#"{"t":2,"e":"wake","task":7,"by":0,"cpu":0}"#,
         r#"{"t":2,"e":"wake","task":7,"by":0,"cpu":0,"sync":true}"#,
@@ -49,14 +49,18 @@ fn promises_programs_and_messages_are_written_and_read_again() {
         r#"{"t":4,"e":"send","task":7,"channel":1,"bytes":100}"#,
         r#"{"t":5,"e":"unsent","task":7,"channel":1,"bytes":40}"#,
         r#"{"t":6,"e":"receive","task":7,"channel":1,"bytes":60}"#,
+        concat!(
+            r#"{"t":7,"e":"counters","cpu":0,"cycles":9,"ref_cycles":8,"license_1":3,"#,
+            r#""license_2":2,"throttled":1,"stalled":4,"fp_256":0,"fp_512":5}"#
+        ),
     ];
     let whole: Vec<&str> = [MAGIC, COMES].into_iter().chain(lines).collect();
-    let (end, mut whole) = (end(7), whole);
+    let (end, mut whole) = (end(8), whole);
     whole.extend([TASK, &end]);
     let history = read(&whole).unwrap();
     let packed = history.write(Vec::new()).unwrap();
     let text = String::from_utf8(zstd::decode_all(&packed[..]).unwrap()).unwrap();
-    assert_eq!(text.lines().skip(2).take(6).collect::<Vec<_>>(), lines);
+    assert_eq!(text.lines().skip(2).take(7).collect::<Vec<_>>(), lines);
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn generic_of(names: &Names, traced: &Traced) -> Message {
         | Event::Unsent { .. }
         | Event::Receive { .. }
         | Event::Stack { .. }
+        | Event::Counters { .. }
         | Event::Pause { .. } => {
             unreachable!("not carried")
         }
