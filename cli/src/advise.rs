@@ -3,6 +3,7 @@
 mod action;
 mod changed;
 mod gains;
+mod late;
 mod live;
 mod predict;
 mod print;

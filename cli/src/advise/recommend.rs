@@ -232,8 +232,11 @@ fn changes(situation: &Situation, seeds: &[Vec<Done>]) -> Option<Changes> {
     let is_wide = |index: usize| situation.culprits.contains(&(index as u32));
     let work = |index: usize| seeds.iter().map(|done| done[index].before).sum::<f64>();
     let all: f64 = (0..applications.len()).map(work).sum();
-    let mut listed: Vec<usize> =
-        (0..applications.len()).filter(|&index| work(index) >= LISTED_SHARE_MIN * all).collect();
+    let is_listed = |index: &usize| {
+        let is_late = situation.late.contains(&applications[*index].name);
+        work(*index) >= LISTED_SHARE_MIN * all && !is_late
+    };
+    let mut listed: Vec<usize> = (0..applications.len()).filter(is_listed).collect();
     listed.sort_by(|&a, &b| work(b).total_cmp(&work(a)));
     let program = |index: usize| {
         let change_pct = change(&|other| other == index)?;

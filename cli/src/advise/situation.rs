@@ -9,6 +9,7 @@ use scenarios::{Role, Step, Workload};
 use trace::{Event, Header, History, Source};
 
 use super::Args;
+use super::late::late;
 use crate::compare::Work;
 use crate::files;
 use crate::profile::CpuOf;
@@ -20,6 +21,8 @@ const MARKS_MIN: u64 = 2;
 /// The recording is this many times as long as a simulated run, so that programs do not run out of
 /// recorded work even where the simulated CPU or an action makes them faster; our choice.
 const WINDOW_ONE_IN: u64 = 2;
+/// A program that begins after this part of a simulated run is late; our choice.
+const LATE_ONE_IN: u64 = 10;
 const FULL_RATE_PERMILLE: u32 = 1000;
 
 /// The recorded work on a CPU whose clock some of it lowers.
@@ -29,6 +32,9 @@ pub struct Situation {
     pub workload: Workload,
     /// Applications that are judged, but do not lower the clock: indices into the workload's.
     pub victims: Vec<u32>,
+    /// Names of applications that begin late in a simulated run. An action that delays one moves
+    /// much of its work behind the end of the run, so a change of that work says nothing.
+    pub late: BTreeSet<String>,
     /// How long each run lasts.
     pub window_ns: u64,
     pub cpu: CpuModel,
@@ -83,19 +89,32 @@ pub fn read(args: &Args, path: &Path) -> Result<Found> {
             "no recorded program runs code that lowers the clock of {cpu_name}"
         ));
     }
+    let header = &history.header;
+    let window_ns = header.end_ns.saturating_sub(header.start_ns) / WINDOW_ONE_IN;
+    let late = late(&history, window_ns / LATE_ONE_IN);
     let victims = (0u32..).zip(&workload.applications);
     let victims = victims.filter(|(index, application)| {
-        application.role == Role::Foreground && !culprits.contains(index)
+        application.role == Role::Foreground
+            && !culprits.contains(index)
+            && !late.contains(&application.name)
     });
     let victims = victims.map(|(index, _)| index).collect();
     workload.applications.iter_mut().for_each(|application| application.role = Role::Foreground);
+    if !late.is_empty() {
+        notes.push(
+            "Programs that begin late in the simulated time count as part of all work alone, since \
+             an action that delays one moves its work behind the end."
+                .to_owned(),
+        );
+    }
     let functions = functions(&history);
     let header = history.header;
     Ok(Found::Loss(Box::new(Situation {
         work,
         workload,
         victims,
-        window_ns: header.end_ns.saturating_sub(header.start_ns) / WINDOW_ONE_IN,
+        late,
+        window_ns,
         cpu,
         header,
         rules,
