@@ -126,7 +126,8 @@ pub(crate) fn grouped(count: usize) -> String {
 }
 
 /// A count and its noun; an `s` is the plural.
-pub(crate) fn counted(count: usize, what: &str) -> String {
+#[must_use]
+pub fn counted(count: usize, what: &str) -> String {
     format!("{} {what}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 

@@ -39,7 +39,7 @@ pub use evaluation::{
     About, BadGoal, Evaluation, Goals, Kind, Measured, Variant, evaluate, evaluation_csv,
     evaluation_table,
 };
-pub use format::{is_plain, variant};
+pub use format::{counted, is_plain, variant};
 pub use mixes::{Mix, MixRun, Mixes, mix, mixes, mixes_table};
 pub use page::{
     Gantt, bars_svg, evaluation_page, machine_page, page, profile_page, recording_page,

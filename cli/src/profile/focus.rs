@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use profiler::{By, Names};
 use trace::{History, TaskInfo};
 
@@ -70,18 +70,21 @@ impl Focus {
         Ok(())
     }
 
-    /// The names of the groups in focus, as a recording has them; all are where nothing is.
-    pub fn names(&self, history: &History) -> Result<Vec<String>> {
+    /// The names of the groups in focus, as a recording has them; all are where nothing is. And
+    /// what was asked for and never ran, in sentences.
+    pub fn names(&self, history: &History) -> (Vec<String>, Vec<String>) {
+        let mut idle = Vec::new();
         let tasks = &history.header.tasks;
         let relative = self.cgroup.as_deref().map(relative);
         for pid in &self.pid {
             let is_there = |task: &TaskInfo| task.pid == Some(*pid) || task.tid == *pid;
             let unknown = tasks.iter().filter(|task| task.pid.is_none() && !task.kernel).count();
             let but = if unknown > 0 { " among those whose process is known" } else { "" };
-            ensure!(
-                tasks.iter().any(is_there),
-                "--pid {pid}: no task of this process ran while the machine was recorded{but}"
-            );
+            if !tasks.iter().any(is_there) {
+                idle.push(format!(
+                    "--pid {pid}: no task of this process ran while the machine was recorded{but}"
+                ));
+            }
         }
         let is_meant = |task: &&TaskInfo| {
             let of_process = |pid: &u32| task.pid == Some(*pid) || task.tid == *pid;
@@ -98,12 +101,12 @@ impl Focus {
         names.sort();
         names.dedup();
         if let (Some(path), true) = (&self.cgroup, names.is_empty()) {
-            bail!(
+            idle.push(format!(
                 "--cgroup {}: none of its tasks ran while the machine was recorded",
                 path.display()
-            );
+            ));
         }
-        Ok(names)
+        (names, idle)
     }
 }
 

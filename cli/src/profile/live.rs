@@ -237,7 +237,8 @@ fn expected_cost(cpus: usize, duration: Option<Duration>) -> String {
         .map_or("until the command ends".to_owned(), |it| format!("for {} s", it.as_secs_f64()));
     format!(
         "Recording {length}: at the present {rate:.0} switches a second this costs about \
-         {share_pct:.2} % of {cpus} CPUs, and {mb:.2} MB/s\n"
+         {share_pct:.2} % of {}, and {mb:.2} MB/s\n",
+        ::report::counted(cpus, "CPU"),
     )
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ::report::counted;
 use ::report::profile::shortened;
 
 #[cfg(feature = "record")]
@@ -51,16 +52,17 @@ pub fn text(report: &Report) -> String {
 }
 
 fn question(report: &Report) -> String {
-    let Report { work, cpu, cpus, length_s, .. } = report;
+    let Report { work, cpu, length_s, .. } = report;
+    let cpus = counted(report.cpus as usize, "CPU");
     match (&report.scheduler, report.runs) {
         (Some(scheduler), Some(runs)) => {
-            let runs = if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") };
+            let runs = counted(runs as usize, "run");
             format!(
-                "Simulated: {work}, under {scheduler} on {cpus} CPUs of {cpu}; {runs}, \
+                "Simulated: {work}, under {scheduler} on {cpus} of {cpu}; {runs}, \
                  {length_s:.1} s in all"
             )
         }
-        _ => format!("Recorded: {work}, {length_s:.1} s on {cpus} CPUs"),
+        _ => format!("Recorded: {work}, {length_s:.1} s on {cpus}"),
     }
 }
 

@@ -29,6 +29,11 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
     let (mut history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let (focus, idle) = args.focus.names(&history);
+    // A live profile is kept: a process that was idle meanwhile is no mistake.
+    if let (Some(_), Some(idle)) = (&args.trace, idle.first()) {
+        bail!("{idle}");
+    }
     let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
     let table = Table::of(header, options, path)?;
@@ -83,8 +88,8 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         victims,
         stacks: stacks(&history, args, &losses),
         losses,
-        focus: args.focus.names(&history)?,
-        notes: notes(header),
+        focus,
+        notes: idle.into_iter().chain(notes(header)).collect(),
         gain: None,
         time_line: Some(TimeLine { levels, ..TimeLine::of(&history, args.focus.by(), PARTS) }),
     })

@@ -83,10 +83,18 @@ pub fn clocks_mhz(cpus: usize) -> Vec<Option<u32>> {
     clocks_of(&cpuinfo(), cpus)
 }
 
-/// The clocks of that many CPUs in the text of /proc/cpuinfo.
+/// The clocks of that many CPUs in the text of /proc/cpuinfo; none where the kernel states the
+/// nominal clock for want of the counters APERF and MPERF (`arch_freq_get_on_cpu`,
+/// arch/x86/kernel/cpu/aperfmperf.c, Linux 6.18).
 fn clocks_of(cpuinfo: &str, cpus: usize) -> Vec<Option<u32>> {
     let mut clocks = vec![None; cpus];
     let mut cpu = None;
+    let is_measured = |line: &str| {
+        line.starts_with("flags") && line.split_whitespace().any(|flag| flag == "aperfmperf")
+    };
+    if !cpuinfo.lines().any(is_measured) {
+        return clocks;
+    }
     for line in cpuinfo.lines() {
         let Some((key, value)) = line.split_once(':') else { continue };
         match key.trim() {
@@ -193,7 +201,10 @@ mod tests {
 
     #[test]
     fn clocks_are_those_of_their_cpus() {
-        let text = "processor\t: 0\ncpu MHz\t\t: 2445.404\n\nprocessor\t: 2\ncpu MHz\t: 3000.1\n";
+        let text = "processor\t: 0\ncpu MHz\t\t: 2445.404\nflags\t\t: fpu aperfmperf\n\n\
+                    processor\t: 2\ncpu MHz\t: 3000.1\n";
+        let stated = text.replace("aperfmperf", "tsc");
+        assert_eq!(clocks_of(&stated, 3), [None; 3], "the nominal clock is no measurement");
         assert_eq!(clocks_of(text, 3), [Some(2445), None, Some(3000)]);
         assert_eq!(clocks_of("CPU part\t: 0xd0c\n", 1), [None]);
     }

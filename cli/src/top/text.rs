@@ -22,7 +22,7 @@ pub fn text(view: &View) -> String {
         "CPU", "BUSY %", "MHz", "HELD %", "LEVEL", "HOLDER"
     );
     for row in &view.cpus {
-        let _ = writeln!(text, "{}", cpu(row));
+        let _ = writeln!(text, "{}", cpu(view, row));
     }
     let _ = writeln!(
         text,
@@ -90,13 +90,15 @@ pub fn notes(view: &View) -> Vec<String> {
     notes
 }
 
-fn cpu(row: &CpuRow) -> String {
+fn cpu(view: &View, row: &CpuRow) -> String {
     let CpuRow { cpu, busy_pct, held_pct, .. } = row;
+    // Without a table nothing is known of levels.
+    let held = optional(view.machine.cpu_table.as_ref().map(|_| *held_pct));
     let clock = row.clock_mhz.map_or("-".to_owned(), |mhz| mhz.to_string());
     let level = if row.level > 0 { row.level.to_string() } else { "-".to_owned() };
     let holder = fitted(row.holder.as_deref().unwrap_or("-"));
     let running = row.running.as_deref().unwrap_or("-");
-    format!("{cpu:>4} {busy_pct:>7.1} {clock:>6} {held_pct:>7.1} {level:>6}  {holder} {running}")
+    format!("{cpu:>4} {busy_pct:>7.1} {clock:>6} {held:>7} {level:>6}  {holder} {running}")
 }
 
 fn group(row: &GroupRow) -> String {
