@@ -158,6 +158,7 @@ fn advised(args: &Args, situation: &Situation) -> Result<Report> {
     };
     let actions = actions(situation, factor);
     let predictions = predict(args, situation, &actions, by)?;
+    let late = late_note(situation, &predictions);
     let pairs = actions.into_iter().zip(&predictions);
     let mut advised: Vec<Advised> =
         pairs.map(|(action, prediction)| judged(args, situation, by, action, prediction)).collect();
@@ -174,7 +175,7 @@ fn advised(args: &Args, situation: &Situation) -> Result<Report> {
         nothing_to_gain: None,
         wide_programs,
         actions: advised,
-        notes: situation.notes.clone(),
+        notes: situation.notes.iter().cloned().chain(late).collect(),
     })
 }
 
@@ -185,6 +186,34 @@ fn sensors(args: &Args, situation: &Situation) -> Sensors {
         Sensors::D7 if !situation.rules.is_empty() => Sensors::Rules,
         other => other,
     }
+}
+
+/// Names the programs with work whose changes are not told.
+fn late_note(situation: &Situation, predictions: &[Prediction]) -> Option<String> {
+    let seeds = predictions.iter().find_map(|it| match it {
+        Prediction::Done(seeds) => Some(seeds),
+        _ => None,
+    })?;
+    let applications = &situation.workload.applications;
+    let all = work_of(seeds, |_| true);
+    let is_late = |&index: &usize| {
+        let has_work = work_of(seeds, |other| other == index) >= LISTED_SHARE_MIN * all;
+        has_work && situation.late.contains(&applications[index].name)
+    };
+    let late = (0..applications.len()).filter(is_late);
+    let names: Vec<&str> = late.map(|index| applications[index].name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "{} began late in the simulated time and count as part of all work alone: an action \
+             that delays them moves their work behind the end.",
+            names.join(", ")
+        )
+    })
+}
+
+/// The work without an action of the applications that are meant, over seeds.
+fn work_of(seeds: &[Vec<Done>], is_meant: impl Fn(usize) -> bool) -> f64 {
+    seeds.iter().map(|done| gains::sum(done, &is_meant).before).sum()
 }
 
 fn judged(
@@ -230,8 +259,8 @@ fn changes(situation: &Situation, seeds: &[Vec<Done>]) -> Option<Changes> {
         gains::change_pct(seeds.iter().map(|done| gains::sum(done, is_meant)))
     };
     let is_wide = |index: usize| situation.culprits.contains(&(index as u32));
-    let work = |index: usize| seeds.iter().map(|done| done[index].before).sum::<f64>();
-    let all: f64 = (0..applications.len()).map(work).sum();
+    let work = |index: usize| work_of(seeds, |other| other == index);
+    let all = work_of(seeds, |_| true);
     let is_listed = |index: &usize| {
         let is_late = situation.late.contains(&applications[*index].name);
         work(*index) >= LISTED_SHARE_MIN * all && !is_late

@@ -100,13 +100,6 @@ pub fn read(args: &Args, path: &Path) -> Result<Found> {
     });
     let victims = victims.map(|(index, _)| index).collect();
     workload.applications.iter_mut().for_each(|application| application.role = Role::Foreground);
-    if !late.is_empty() {
-        notes.push(
-            "Programs that begin late in the simulated time count as part of all work alone, since \
-             an action that delays one moves its work behind the end."
-                .to_owned(),
-        );
-    }
     let functions = functions(&history);
     let header = history.header;
     Ok(Found::Loss(Box::new(Situation {
