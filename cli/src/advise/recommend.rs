@@ -204,8 +204,8 @@ fn late_note(situation: &Situation, predictions: &[Prediction]) -> Option<String
     let names: Vec<&str> = late.map(|index| applications[index].name.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "{} began late in the simulated time and count as part of all work alone: an action \
-             that delays them moves their work behind the end.",
+            "Part of all work alone: {}, which began late in the simulated time. An action that \
+             delays such a program moves its work behind the end.",
             names.join(", ")
         )
     })
