@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+#[cfg(feature = "record")]
 use anyhow::{Result, ensure};
 use profiler::{By, Names};
 use trace::{History, TaskInfo};
