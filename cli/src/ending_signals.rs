@@ -20,12 +20,6 @@ impl EndingSignals {
         let flags = SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK;
         Ok(Self(SignalFd::with_flags(&set, flags).context("waiting for signals")?))
     }
-
-    /// The number of the signal that came.
-    pub fn came(&self) -> i32 {
-        let read = self.0.read_signal().ok().flatten();
-        read.map_or(Signal::SIGTERM as i32, |signal| signal.ssi_signo as i32)
-    }
 }
 
 impl AsFd for EndingSignals {

@@ -45,7 +45,7 @@ pub struct Ended {
     pub end: Vec<String>,
     /// Gaps of the recording.
     pub gaps: Vec<String>,
-    /// The exit code of the command, or 128 and the signal that ended both; else 0.
+    /// The exit code of the command; 0 if the recording ended first.
     pub code: i32,
 }
 
@@ -54,8 +54,7 @@ pub struct Ended {
 enum Why {
     Command,
     Duration,
-    /// Its number.
-    Signal(i32),
+    Signal,
     DiskFull,
     HistoryFull,
 }
@@ -109,12 +108,7 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
         switches: met.switches,
         end: end_notes(why, end),
         gaps: gap_notes(&met, &missing, lost),
-        code: match (why, end) {
-            (Why::Command, Some(end)) => end.code(),
-            // As a shell says it: the command did not do its work.
-            (Why::Signal(signal), Some(_)) => 128 + signal,
-            _ => 0,
-        },
+        code: end.filter(|_| why == Why::Command).map_or(0, End::code),
     })
 }
 
@@ -187,7 +181,7 @@ impl<S: Sink> Inputs<'_, S> {
             }
             let ready = |index: usize| files.get(index).and_then(PollFd::any) == Some(true);
             if ready(0) {
-                return Ok(Why::Signal(signals.came()));
+                return Ok(Why::Signal);
             }
             if ready(1) {
                 return Ok(Why::Command);
@@ -281,10 +275,10 @@ fn end_notes(why: Why, end: Option<End>) -> Vec<String> {
     match why {
         Why::DiskFull => note("the disk is full: it ends with what fits".to_owned()),
         Why::HistoryFull => note("it ends with as much as a history holds".to_owned()),
-        Why::Duration | Why::Signal(_) if end.is_some() => {
+        Why::Duration | Why::Signal if end.is_some() => {
             note("the command was ended with the recording".to_owned());
         }
-        Why::Command | Why::Duration | Why::Signal(_) => {}
+        Why::Command | Why::Duration | Why::Signal => {}
     }
     match end {
         Some(End::Code(code)) if why == Why::Command && code != 0 => {
