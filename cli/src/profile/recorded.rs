@@ -29,12 +29,12 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     refuse_simulation(args)?;
     let options = &args.run;
     let (mut history, annotation) = annotated(path, &args.classes.class, &options.set.replay)?;
+    let labels = labels::tell_apart(&mut history.header.tasks);
     let (focus, idle) = args.focus.names(&history);
     // A live profile is kept: a process that was idle meanwhile is no mistake.
     if let (Some(_), Some(idle)) = (&args.trace, idle.first()) {
         bail!("{idle}");
     }
-    let labels = labels::tell_apart(&mut history.header.tasks);
     let header = &history.header;
     let table = Table::of(header, options, path)?;
     let reading = reading(options, args.focus.by());

@@ -98,6 +98,11 @@ fn control_groups_have_labels_and_equal_names_are_told_apart() {
     assert!(found["victims"][3].get("labels").is_none());
     let first = &found["losses"][0];
     assert_eq!((&first["victim"], &first["culprit"]), (&two.into(), &one.into()));
+    let path = format!("{POD}/{}", "2".repeat(64));
+    let by = ["--by", "control-group"];
+    let asked =
+        profile(&folder, &[&["--replay", "a.ektrace", "--cgroup", &path], &by[..]].concat());
+    assert_eq!(asked["focus"], serde_json::json!([two]), "named as in the table");
     let programs = profile(&folder, &["--replay", "a.ektrace"]);
     assert!(programs["victims"][0].get("labels").is_none());
     let page = ["profile", "--replay", "a.ektrace", "--by", "control-group", "--page", "p.html"];
