@@ -280,14 +280,14 @@ impl<'a> Replay<'a> {
             waited_ns: 0,
             booked: self.beliefs[core].booked,
             is_known: true,
-            counts: None,
+            counts: self.cpus[cpu as usize].counts,
         };
     }
 
     fn leave(&mut self, now_ns: u64, cpu: u32) {
         let place = self.cpus[cpu as usize];
-        // Those of an idle CPU are of no task.
-        self.cpus[cpu as usize].counts = None;
+        // Counts of an idle CPU are of no task.
+        let counted = self.cpus[cpu as usize].counts.take();
         let Some(task) = place.running else { return };
         let core = self.cores.of[cpu as usize];
         let level = self.levels[task as usize];
@@ -298,7 +298,7 @@ impl<'a> Replay<'a> {
         let time_ns = now_ns.saturating_sub(place.began_ns);
         let believed = self.beliefs[core].since(&place.booked, time_ns);
         let mut counts = policy::Slice { time_ns, ..policy::Slice::default() };
-        let (throttled_cycles, demand) = match place.counts {
+        let (throttled_cycles, demand) = match counted {
             Some(counted) => {
                 counts = named(time_ns, &counted);
                 if let Some(levels) = &mut self.core_levels {

@@ -140,3 +140,17 @@ fn slices_without_counts_are_time_without_a_loss() {
     assert!(all.victims[0].overhead_pct.value > 5.0);
     assert!(none.victims[0].overhead_pct.value.abs() < 1e-9);
 }
+
+/// The first switch of a CPU names the task that ran there since before the recording.
+#[test]
+fn the_first_slice_of_a_cpu_has_its_counts() {
+    let (mut history, _) = recording(&pair(Class::Avx512Heavy, 1000));
+    let expected = matrix(&history).victims[0].overhead_pct.value;
+    let is_first = |record: &Record| matches!(record.event, Event::Switch { cpu: 0, prev: 0, .. });
+    let first = history.records.iter().position(is_first).unwrap();
+    history.records.remove(first);
+    let leaves = |record: &Record| matches!(record.event, Event::Switch { cpu: 0, .. });
+    assert!(history.records.iter().any(leaves), "its task leaves");
+    let value = matrix(&history).victims[0].overhead_pct.value;
+    assert!(expected > 5.0 && (value - expected).abs() < 0.1, "{value} is not {expected}");
+}
