@@ -24,36 +24,38 @@ const RUNS: u64 = 20;
 /// Losses below say nothing about culprits.
 const LOSS_MIN_PCT: f64 = 2.0;
 
+/// What is read of a machine.
+#[derive(Clone, Copy)]
+enum By {
+    /// Counters, in pauses.
+    Pauses(Method),
+    /// Nothing, and scalar code is timed in pauses.
+    Clock,
+    /// Counters at switches.
+    Counters,
+    /// Registers at switches.
+    Registers,
+}
+
 /// One way to estimate.
 struct Estimator {
     name: &'static str,
-    method: Option<Method>,
-    /// Whether the pauses read no counter but time the clock.
-    is_clock: bool,
-    /// Whether nothing is read but registers at switches.
-    is_registers: bool,
+    by: By,
     counter_noise_permille: u32,
     table_error_permille: i32,
 }
 
-const fn exact(name: &'static str, method: Option<Method>) -> Estimator {
-    Estimator {
-        name,
-        method,
-        is_clock: false,
-        is_registers: false,
-        counter_noise_permille: 0,
-        table_error_permille: 0,
-    }
+const fn exact(name: &'static str, by: By) -> Estimator {
+    Estimator { name, by, counter_noise_permille: 0, table_error_permille: 0 }
 }
 
-const OURS: Estimator = exact("pauses", Some(Method::Ours));
+const OURS: Estimator = exact("pauses", By::Pauses(Method::Ours));
 const ESTIMATORS: [Estimator; 8] = [
     OURS,
-    exact("published", Some(Method::Published)),
-    exact("counters", None),
-    Estimator { name: "clock", is_clock: true, ..OURS },
-    Estimator { name: "registers", is_registers: true, ..exact("", None) },
+    exact("published", By::Pauses(Method::Published)),
+    exact("counters", By::Counters),
+    exact("clock", By::Clock),
+    exact("registers", By::Registers),
     Estimator { name: "pauses, counters off by 2 %", counter_noise_permille: 20, ..OURS },
     Estimator { name: "pauses, counters off by 10 %", counter_noise_permille: 100, ..OURS },
     Estimator { name: "pauses, table off by 5 %", table_error_permille: 50, ..OURS },
@@ -89,13 +91,15 @@ impl Work {
                     },
                     ..self.config(seed)
                 };
-                let plan = estimator.method.map(|method| match method {
-                    Method::Ours => Plan::ours(&cpu, seed).with_rate(SAMPLES_A_SECOND),
-                    Method::Published => Plan::published(&cpu, seed).with_rate(SAMPLES_A_SECOND),
-                });
-                let (run, outcome) = match estimator.is_registers {
-                    true => with_registers(&cpu, &workload, config)?,
-                    false => simulated::profile(&cpu, &workload, &config, plan)?,
+                let plan = match estimator.by {
+                    By::Pauses(Method::Ours) | By::Clock => Some(Plan::ours(&cpu, seed)),
+                    By::Pauses(Method::Published) => Some(Plan::published(&cpu, seed)),
+                    By::Counters | By::Registers => None,
+                };
+                let plan = plan.map(|plan| plan.with_rate(SAMPLES_A_SECOND));
+                let (run, outcome) = match estimator.by {
+                    By::Registers => with_registers(&cpu, &workload, config)?,
+                    _ => simulated::profile(&cpu, &workload, &config, plan)?,
                 };
                 with.add(&Truth::of(&workload, &outcome));
                 match &mut profile {
@@ -104,10 +108,10 @@ impl Work {
                 }
             }
             let profile = profile.ok_or("no run")?;
-            let matrix = match estimator.method {
-                _ if estimator.is_clock => Matrix::of_clocks(&profile, 1),
-                Some(method) => Matrix::of_samples(&profile, method, 1),
-                None => Matrix::of_slices(&profile, 1),
+            let matrix = match estimator.by {
+                By::Pauses(method) => Matrix::of_samples(&profile, method, 1),
+                By::Clock => Matrix::of_clocks(&profile, 1),
+                By::Counters | By::Registers => Matrix::of_slices(&profile, 1),
             };
             for group in 0..workload.applications.len() {
                 if workload.applications[group].role == Role::Foreground {

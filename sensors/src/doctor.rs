@@ -4,7 +4,7 @@ use cpu_model::Class;
 use serde::Serialize;
 
 use crate::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
-use crate::pmu::{CpuId, Offer, Question, Refusal};
+use crate::pmu::{Offer, Question, Refusal};
 use crate::remedies;
 
 pub use crate::remedies::rights_remedy;
@@ -226,14 +226,11 @@ fn offered(
 ) -> Ability {
     let says = ability(what, good_for);
     let refused = |refusal| refused(facts, refusal, says(Answer::No, String::new()));
-    if facts.cycles == Access::Absent {
-        return refused(Refusal::NoPmu);
-    }
-    let Some(cpu) = facts.cpu_id.and_then(CpuId::microarchitecture) else {
-        return refused(Refusal::UnknownCpu);
+    let cpu = match facts.pmu() {
+        Ok(cpu) => cpu,
+        Err(refusal) => return refused(refusal),
     };
-    let hyper_threading = facts.cores.iter().any(|core| core.len() > 1);
-    let Some(offer) = Offer::of(cpu, questions, hyper_threading) else {
+    let Some(offer) = Offer::of(cpu, questions, facts.has_hyper_threading()) else {
         return refused(Refusal::NoEvent);
     };
     let watchdog = if facts.nmi_watchdog { "; kernel.nmi_watchdog takes a counter" } else { "" };
@@ -422,7 +419,7 @@ fn caveats(facts: &Facts) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if facts.online.len() > 1 && facts.cores.iter().any(|core| core.len() > 1) {
+    if facts.online.len() > 1 && facts.has_hyper_threading() {
         caveats.push("a task can be slowed by what runs on its core's sibling".to_owned());
     }
     caveats

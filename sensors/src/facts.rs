@@ -6,7 +6,7 @@ use cpu_model::Class;
 use serde::{Deserialize, Serialize};
 
 use crate::control_groups::{Census, Labels};
-use crate::pmu::{Circumstances, CpuId};
+use crate::pmu::{Circumstances, CpuId, Microarchitecture, Refusal};
 
 /// The scheduler that decides now.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -207,6 +207,23 @@ impl Facts {
         self.tracepoints.iter().any(|found| found == name)
     }
 
+    /// Whether some core has more than one hardware thread.
+    #[must_use]
+    pub fn has_hyper_threading(&self) -> bool {
+        self.cores.iter().any(|core| core.len() > 1)
+    }
+
+    /// The CPU by whose list events are counted.
+    ///
+    /// # Errors
+    /// [`Refusal::NoPmu`] and [`Refusal::UnknownCpu`].
+    pub fn pmu(&self) -> Result<&'static Microarchitecture, Refusal> {
+        if self.cycles == Access::Absent {
+            return Err(Refusal::NoPmu);
+        }
+        self.cpu_id.and_then(CpuId::microarchitecture).ok_or(Refusal::UnknownCpu)
+    }
+
     /// Hardware threads of a core where CPU `c` belongs to core `c / threads`, the same for all.
     #[must_use]
     pub fn threads_per_core(&self) -> Option<u32> {
@@ -250,7 +267,7 @@ impl Facts {
         say("hypervisor", self.hypervisor.clone());
         say("mhz", self.mhz.map(|mhz| mhz.to_string()));
         say("cpufreq", self.cpufreq.clone());
-        if self.threads_per_core().is_none() && self.cores.iter().any(|core| core.len() > 1) {
+        if self.threads_per_core().is_none() && self.has_hyper_threading() {
             let cores = self.cores.iter().map(|core| numbers(core, "+"));
             say("cores", Some(cores.collect::<Vec<_>>().join(",")));
         }

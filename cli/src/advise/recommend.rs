@@ -194,14 +194,10 @@ fn late_note(situation: &Situation, predictions: &[Prediction]) -> Option<String
         Prediction::Done(seeds) => Some(seeds),
         _ => None,
     })?;
-    let applications = &situation.workload.applications;
-    let all = work_of(seeds, |_| true);
-    let is_late = |&index: &usize| {
-        let has_work = work_of(seeds, |other| other == index) >= LISTED_SHARE_MIN * all;
-        has_work && situation.late.contains(&applications[index].name)
-    };
-    let late = (0..applications.len()).filter(is_late);
-    let names: Vec<&str> = late.map(|index| applications[index].name.as_str()).collect();
+    let late = situation.late.iter().map(|&index| index as usize);
+    let late = late.filter(|&index| has_work(seeds, index));
+    let name = |index: usize| situation.workload.applications[index].name.as_str();
+    let names: Vec<&str> = late.map(name).collect();
     (!names.is_empty()).then(|| {
         format!(
             "Part of all work alone: {}, which began late in the simulated time. An action that \
@@ -211,9 +207,15 @@ fn late_note(situation: &Situation, predictions: &[Prediction]) -> Option<String
     })
 }
 
-/// The work without an action of the applications that are meant, over seeds.
-fn work_of(seeds: &[Vec<Done>], is_meant: impl Fn(usize) -> bool) -> f64 {
-    seeds.iter().map(|done| gains::sum(done, &is_meant).before).sum()
+/// The work of an application without an action, over seeds.
+fn work(seeds: &[Vec<Done>], application: usize) -> f64 {
+    seeds.iter().map(|done| done[application].before).sum()
+}
+
+/// Whether an application does enough to be listed.
+fn has_work(seeds: &[Vec<Done>], application: usize) -> bool {
+    let all: f64 = seeds.iter().flatten().map(|done| done.before).sum();
+    work(seeds, application) >= LISTED_SHARE_MIN * all
 }
 
 fn judged(
@@ -259,14 +261,10 @@ fn changes(situation: &Situation, seeds: &[Vec<Done>]) -> Option<Changes> {
         gains::change_pct(seeds.iter().map(|done| gains::sum(done, is_meant)))
     };
     let is_wide = |index: usize| situation.culprits.contains(&(index as u32));
-    let work = |index: usize| work_of(seeds, |other| other == index);
-    let all = work_of(seeds, |_| true);
-    let is_listed = |index: &usize| {
-        let is_late = situation.late.contains(&applications[*index].name);
-        work(*index) >= LISTED_SHARE_MIN * all && !is_late
-    };
+    let is_listed =
+        |&index: &usize| has_work(seeds, index) && !situation.late.contains(&(index as u32));
     let mut listed: Vec<usize> = (0..applications.len()).filter(is_listed).collect();
-    listed.sort_by(|&a, &b| work(b).total_cmp(&work(a)));
+    listed.sort_by(|&a, &b| work(seeds, b).total_cmp(&work(seeds, a)));
     let program = |index: usize| {
         let change_pct = change(&|other| other == index)?;
         Some(ProgramChange { name: applications[index].name.clone(), change_pct })

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use cpu_model::{Class, CpuModel};
-use scenarios::{Role, Step, Workload};
+use scenarios::{Application, Role, Step, Workload};
 use trace::{Event, Header, History, Source};
 
 use super::Args;
@@ -32,9 +32,10 @@ pub struct Situation {
     pub workload: Workload,
     /// Applications that are judged, but do not lower the clock: indices into the workload's.
     pub victims: Vec<u32>,
-    /// Names of applications that begin late in a simulated run. An action that delays one moves
-    /// much of its work behind the end of the run, so a change of that work says nothing.
-    pub late: BTreeSet<String>,
+    /// Applications that begin late in a simulated run: indices into the workload's. An action that
+    /// delays one moves much of its work behind the end of the run, so a change of that work says
+    /// nothing.
+    pub late: Vec<u32>,
     /// How long each run lasts.
     pub window_ns: u64,
     pub cpu: CpuModel,
@@ -91,12 +92,12 @@ pub fn read(args: &Args, path: &Path) -> Result<Found> {
     }
     let header = &history.header;
     let window_ns = header.end_ns.saturating_sub(header.start_ns) / WINDOW_ONE_IN;
-    let late = late(&history, window_ns / LATE_ONE_IN);
-    let victims = (0u32..).zip(&workload.applications);
-    let victims = victims.filter(|(index, application)| {
-        application.role == Role::Foreground
-            && !culprits.contains(index)
-            && !late.contains(&application.name)
+    let late_names = late(&history, window_ns / LATE_ONE_IN);
+    let applications = || (0u32..).zip(&workload.applications);
+    let is_late = |(_, application): &(u32, &Application)| late_names.contains(&application.name);
+    let late: Vec<u32> = applications().filter(is_late).map(|(index, _)| index).collect();
+    let victims = applications().filter(|(index, application)| {
+        application.role == Role::Foreground && !culprits.contains(index) && !late.contains(index)
     });
     let victims = victims.map(|(index, _)| index).collect();
     workload.applications.iter_mut().for_each(|application| application.role = Role::Foreground);

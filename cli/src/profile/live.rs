@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use sensors::facts::{Access, Facts};
+use sensors::facts::Facts;
 use sensors::pauses::Pauser;
-use sensors::pmu::{CpuId, Refusal};
+use sensors::pmu::Refusal;
 use sensors::recorder::{Counters, Wanted};
 
 use super::{Args, CpuOf, LIVE_RATE, Report, recorded};
@@ -122,7 +122,9 @@ pub struct Recordings<'a> {
     args: &'a Args,
     facts: &'a Facts,
     pauses: Option<PausePlan>,
-    counters: Result<Counters, Refusal>,
+    /// `None`: a user who asks for pauses gets the clock that they time, or no counter opens.
+    counters: Option<Counters>,
+    lack_of_counters: Option<String>,
     folder: tempfile::TempDir,
 }
 
@@ -140,22 +142,18 @@ impl<'a> Recordings<'a> {
     pub fn start(args: &'a Args, facts: &'a Facts) -> Result<Self> {
         let folder = tempfile::tempdir().context("making a folder for the recording")?;
         let pauses = args.pauses(facts)?;
-        let counters = counters(facts, pauses.is_some());
-        let recordings = Self { args, facts, pauses, counters, folder };
+        let opened = pauses.is_none().then(|| counters(facts));
+        let (counters, lack_of_counters) = match opened {
+            None => (None, None),
+            Some(Ok(counters)) => (Some(counters), None),
+            Some(Err(refusal)) => (None, lack_of_counters(facts, refusal)),
+        };
+        let recordings = Self { args, facts, pauses, counters, lack_of_counters, folder };
         eprint!("{}", expected_cost(facts.online.len(), recordings.duration()));
         if let Some(plan) = &recordings.pauses {
             eprint!("{}", cost_of_pauses(plan));
         }
         Ok(recordings)
-    }
-
-    /// Why levels of a CPU that has them were not counted.
-    fn lack_of_counters(&self) -> Option<String> {
-        let refusal = self.counters.as_ref().err()?;
-        let has_levels = CpuOf::machine(&self.facts.cpu) != CpuOf::NoLevels;
-        let is_lacking = has_levels && self.pauses.is_none();
-        let sentence = || refusal.sentence(&self.facts.circumstances());
-        is_lacking.then(|| format!("counters of license levels, which tell more: {}", sentence()))
     }
 
     /// Length of a recording; `None`: until the command ends.
@@ -186,7 +184,7 @@ impl<'a> Recordings<'a> {
                 marks: &[],
                 messages: has_messages,
                 stacks: true,
-                counters: self.counters.as_ref().ok(),
+                counters: self.counters.as_ref(),
             },
             words,
             facts: self.facts,
@@ -194,7 +192,7 @@ impl<'a> Recordings<'a> {
         };
         let ended = record(plan, command)?;
         let mut report = recorded::run(self.args, &path, &title(words.first()))?;
-        report.notes.extend(self.lack_of_counters());
+        report.notes.extend(self.lack_of_counters.clone());
         report.notes.extend(ended.end.iter().cloned());
         if let Some(path) = self.args.live.record.as_ref().filter(|_| is_first) {
             report.notes.push(format!("the recording is {}; --replay reads it", path.display()));
@@ -204,17 +202,16 @@ impl<'a> Recordings<'a> {
 }
 
 /// Counters of license levels, which tell more than registers and a CPU table, and cost less than
-/// pauses; a user who asks for pauses gets the clock that they time.
-fn counters(facts: &Facts, has_pauses: bool) -> Result<Counters, Refusal> {
-    if has_pauses {
-        return Err(Refusal::NoEvent);
-    }
-    if facts.cycles == Access::Absent {
-        return Err(Refusal::NoPmu);
-    }
-    let cpu = facts.cpu_id.and_then(CpuId::microarchitecture);
-    let hyper_threading = facts.threads_per_core().is_none_or(|threads| threads > 1);
-    Counters::open(cpu, hyper_threading, &facts.online)
+/// pauses.
+fn counters(facts: &Facts) -> Result<Counters, Refusal> {
+    Counters::open(Some(facts.pmu()?), facts.has_hyper_threading(), &facts.online)
+}
+
+/// Why levels were not counted, on a CPU that has some.
+fn lack_of_counters(facts: &Facts, refusal: Refusal) -> Option<String> {
+    let has_levels = CpuOf::machine(&facts.cpu) != CpuOf::NoLevels;
+    let sentence = || refusal.sentence(&facts.circumstances());
+    has_levels.then(|| format!("counters of license levels, which tell more: {}", sentence()))
 }
 
 /// What the report calls the work.

@@ -328,14 +328,14 @@ fn prepare(
     };
     let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
     let room = BUFFER_MIN.max(BUFFER_PER_CPU.saturating_mul(cpus)).min(1 << 30);
+    let open = || wanted.counters.map(Counters::files).into_iter().flatten();
     for mut map in object.maps_mut() {
         let name = map.name().to_string_lossy().into_owned();
         if name == "records" {
             let refused = refused("making room for records");
             map.set_max_entries(room.next_power_of_two()).map_err(refused)?;
         } else if name == "counters" {
-            let open = wanted.counters.map(Counters::files).into_iter().flatten();
-            let last = open.map(|(cpu, ..)| cpu).max().unwrap_or(0);
+            let last = open().map(|(cpu, ..)| cpu).max().unwrap_or(0);
             map.set_max_entries((last + 1) * COUNTERS_MAX as u32)
                 .map_err(refused("making room for counters"))?;
         } else if name.ends_with(".rodata") {
@@ -344,8 +344,7 @@ fn prepare(
             values[..8].copy_from_slice(&preempt_count(btf).unwrap_or(0).to_ne_bytes());
             values[8] = state_given;
             values[9] = u8::from(wanted.stacks);
-            let open = wanted.counters.map(Counters::files).into_iter().flatten();
-            values[10] = open.fold(0, |open, (_, position, _)| open | 1 << position);
+            values[10] = open().fold(0, |open, (_, position, _)| open | 1 << position);
         }
     }
     Ok(())

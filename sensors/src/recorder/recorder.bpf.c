@@ -89,7 +89,7 @@ struct stack_record {
 	__u64 addresses[FRAMES];
 };
 
-/* Counters that a CPU may have; src/recorder/counters.rs has the same. */
+/* Counters that a CPU may have; src/recorder/record.rs has the same. */
 #define COUNTERS_MAX 8
 
 struct counters_record {
