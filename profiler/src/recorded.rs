@@ -224,6 +224,7 @@ impl<'a> Replay<'a> {
             } if (cpu as usize) < self.cpus.len() => {
                 match self.last_switches[cpu as usize].met(by, first_ns, alone_ns) {
                     Met::Idle => self.tally.idle += 1,
+                    Met::AfterIdle => self.tally.after_idle += 1,
                     Met::Unknown => self.tally.switched += 1,
                     Met::Task { task, time_ns, is_alone } => {
                         let Some(task) = index(self.history, task) else { return };

@@ -53,6 +53,8 @@ pub struct Tally {
     pub extended: u64,
     /// Sum over samples of the time for which the core was paused.
     pub paused_ns: u64,
+    /// The CPU had been idle shortly before, and its clock may still have been rising.
+    pub after_idle: u64,
 }
 
 impl Tally {
@@ -65,5 +67,6 @@ impl Tally {
         self.halted += other.halted;
         self.extended += other.extended;
         self.paused_ns += other.paused_ns;
+        self.after_idle += other.after_idle;
     }
 }

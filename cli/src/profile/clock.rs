@@ -1,4 +1,4 @@
-//! The answer of clocks that pauses or counters measured on this machine.
+//! The answer of clocks that pauses or counters measured on this machine, or that have no levels.
 
 use profiler::Tally;
 
@@ -55,19 +55,26 @@ pub fn nothing_counted(victims: &[VictimReport], all: &EstimateReport) -> Option
 /// How the clock was measured.
 pub fn estimator(report: &Report, samples: &Tally) -> String {
     let without = samples.switched + samples.held;
-    let all = samples.taken + without + samples.idle;
+    let all = samples.taken + without + samples.idle + samples.after_idle;
     format!(
-        "Clock: measured in {all} pauses of a core, {:.0} a second: {} of a program, {} of an idle \
-         CPU, and {without} without a result. Losses of clock are upper bounds: without counters \
-         nothing tells how much of its CPU time a program stalls for memory",
+        "Clock: measured in {all} pauses of a core, {:.0} a second: {} of a program, {} of a CPU \
+         that was idle or had just been, and {without} without a result. Losses of clock are upper \
+         bounds: without counters nothing tells how much of its CPU time a program stalls for \
+         memory",
         all as f64 / report.length_s.max(1e-9),
         samples.taken,
-        samples.idle,
+        samples.idle + samples.after_idle,
     )
 }
 
-/// The answer of a measurement, where no program lost time or nothing can be said.
+/// The answer of a measurement, where no program lost time or nothing can be said, and of cores
+/// without levels.
 pub fn answer(report: &Report) -> Option<String> {
+    if report.estimator == Estimator::NoLevels {
+        let none = "Nothing to gain: AMD's cores have no license levels, so that wide code of one \
+                    program does not lower the clock of another.";
+        return Some(none.to_owned());
+    }
     let is_measured = matches!(report.estimator, Estimator::Clock | Estimator::Counters);
     if !is_measured || report.scheduler.is_some() {
         return None;
