@@ -49,7 +49,7 @@ Installed-Size: $(du -sk "$root/usr" | cut -f1)
 Section: utils
 Priority: optional
 Description: who loses how much to whom on power-limited CPUs
- One program's wide vector instructions lower the clock of whoever runs next on
+ One program's wide vector instructions lower the clock of what runs next on
  that core or beside it. Evenkeel measures that loss, records schedules, and
  predicts what other schedulers would make of it.
  .

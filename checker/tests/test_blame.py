@@ -122,7 +122,7 @@ class Blame(unittest.TestCase):
         found = self.losses(header(270 * US, 1), records)
         self.agrees(found, {(1, 1): 100_000 * 0.2 / 3.7})
 
-    def test_whoever_runs_with_wider_registers_answers_for_the_widening(self):
+    def test_the_task_with_wider_registers_answers_for_the_widening(self):
         records = [
             *starts(0, 0, 1, "avx2-light", 900), *starts(0, 1, 2),
             license(0, 0, 0, 250), frequency(0, 0, 3700), license(30 * US, 0, 0),

@@ -104,7 +104,7 @@ class LastUser(unittest.TestCase):
     def test_only_the_first_use_in_a_slice_traps(self):
         self.assertEqual(self.users(self.both()), [2, 2])
 
-    def test_whoever_used_wide_registers_is_noted_again_when_the_slice_ends(self):
+    def test_a_task_that_used_wide_registers_is_noted_again_when_the_slice_ends(self):
         records = [*self.both(), switch(400 * US, 0, 1, 0)]
         self.assertEqual(self.users(records), [1, 1])
         self.assertEqual(self.users(self.both(), [{"t": 400 * US, "task": 1}]), [1, 1])

@@ -2,6 +2,7 @@
 
 mod clock;
 mod error;
+mod estimator;
 mod focus;
 #[cfg(feature = "record")]
 mod gain;

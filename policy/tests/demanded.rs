@@ -174,7 +174,7 @@ proptest! {
 }
 
 #[test]
-fn whoever_demands_is_found_among_four_that_change_places() {
+fn the_demanding_task_is_found_among_four_that_change_places() {
     let pairs = [(0, 1), (2, 3), (1, 2), (0, 3), (1, 3), (0, 2)];
     for wide in 0..4 {
         let slices: Vec<_> = pairs.iter().copied().cycle().take(24).collect();

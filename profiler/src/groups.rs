@@ -123,7 +123,8 @@ mod tests {
 
     #[test]
     fn tasks_are_one_by_what_was_asked_for() {
-        let group = ControlGroup { path: "/a/b.service".to_owned(), name: "b".to_owned() };
+        let group =
+            ControlGroup { path: "/a/b.service".to_owned(), name: "b".to_owned(), pod: None };
         let mut tasks = [
             task(1, 1, "x", "x"),
             task(2, 1, "pool", "x"),

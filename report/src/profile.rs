@@ -4,9 +4,12 @@
 //! all of them to a person; [`folded()`] and [`pprof()`] write the call stacks for other tools.
 //! Names come from recorded programs and may hold anything: every output makes them harmless.
 
+pub(crate) mod answer;
 mod folded;
 mod pprof;
+pub(crate) mod words;
 
+pub use answer::answer;
 pub use folded::folded;
 pub use pprof::pprof;
 
@@ -25,6 +28,8 @@ pub struct View {
     pub estimator: String,
     /// What measured clocks say of all programs, instead of the largest loss: a sentence.
     pub verdict: Option<String>,
+    /// Names of the programs that were asked for; empty: all.
+    pub focus: Vec<String>,
     /// Programs, in any order.
     pub victims: Vec<Victim>,
     /// Pairs of programs, in any order.

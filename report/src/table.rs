@@ -247,11 +247,11 @@ fn legend(comparison: &Comparison, width: usize) -> String {
     let mut text = format!(
         "\nslowdown: mean of |completion with the background over completion with {control} - 1|; \
          overhead: CPU time over what it were at each task's own frequency, minus one; lost: \
-         share of the CPU time that licenses above the task's own level cost, whoever holds them"
+         share of the CPU time that licenses above the task's own level cost"
     );
     if comparison.compared().any(|run| repaid_pct(run).is_some_and(|pct| pct > 0.0)) {
-        text += "; repaid: share of the time lost that was credited to whoever lost it, which \
-                 helps only those who wait for a CPU";
+        text += "; repaid: share of the time lost that was credited to the task that lost it, \
+                 which helps only a task that waits for a CPU";
     }
     text += "; background: by its rate of work";
     let mut lines = wrap(&text, width);

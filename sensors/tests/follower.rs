@@ -72,7 +72,7 @@ fn try_follow(raws: &[Raw]) -> std::io::Result<(History, Met)> {
     }
     let group = |number| {
         let (path, name) = ("/a.slice/b.service".to_owned(), "b.service".to_owned());
-        (number == 7).then_some(ControlGroup { path, name })
+        (number == 7).then_some(ControlGroup { path, name, pod: None })
     };
     let header = Header { stacks: vec![vec!["main".to_owned()]], ..header() };
     let met = follower.finish(header, &mut { group })?;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 use serde::{Deserialize, Serialize};
 
 use crate::name::clean_up_to;
-use crate::{ControlGroup, Header, History, Problem, Record, Sink, TaskInfo};
+use crate::{ControlGroup, Header, History, Pod, Problem, Record, Sink, TaskInfo};
 
 /// Version of the format that is written; 2 added the record `decision` to 1, 4 `exec`, `send`,
 /// `unsent` and `receive`, and 5 `stack`, the lines of stacks, `pause`, and control groups.
@@ -359,6 +359,10 @@ fn read_body(lines: &mut Lines<impl BufRead>) -> Result<History, ReadError> {
             task.control_group = task.control_group.map(|group| ControlGroup {
                 path: clean_up_to(group.path.as_bytes(), PATH_MAX),
                 name: crate::clean(group.name.as_bytes()),
+                pod: group.pod.map(|pod| Pod {
+                    namespace: clean_up_to(pod.namespace.as_bytes(), PATH_MAX),
+                    name: clean_up_to(pod.name.as_bytes(), PATH_MAX),
+                }),
             });
             tasks.push(task);
         } else if text.starts_with(b"{\"stack\":") {

@@ -100,6 +100,19 @@ pub struct ControlGroup {
     pub path: String,
     /// What people call it: the name of a container, a pod or a unit.
     pub name: String,
+    /// The pod that it belongs to, if it was known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pod: Option<Pod>,
+}
+
+/// A pod of Kubernetes, as its API names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pod {
+    /// `metadata.namespace`.
+    pub namespace: String,
+    /// `metadata.name`.
+    pub name: String,
 }
 
 /// Why a task left its CPU.

@@ -28,8 +28,8 @@ pub use file::{
 };
 pub use glob::Glob;
 pub use history::{
-    COUNTED_FACT, ControlGroup, CounterCounts, Event, Header, History, Record, Source, SwitchState,
-    TaskInfo,
+    COUNTED_FACT, ControlGroup, CounterCounts, Event, Header, History, Pod, Record, Source,
+    SwitchState, TaskInfo,
 };
 pub use info::{Info, REGISTER_BITS, TaskSummary, info};
 pub use name::{COMM_MAX, clean, clean_up_to};

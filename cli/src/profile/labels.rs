@@ -12,7 +12,7 @@ use super::VictimReport;
 /// a virtual machine of libvirt as the machine. Returns the labels of control groups by that name.
 pub fn tell_apart(tasks: &mut [TaskInfo]) -> BTreeMap<String, Labels> {
     let groups = tasks.iter().filter_map(|task| task.control_group.as_ref());
-    let found = recorded(groups.map(|group| (group.path.as_str(), group.name.as_str())));
+    let found = recorded(groups);
     for task in tasks {
         let Some(group) = &mut task.control_group else { continue };
         let Some(known) = found.get(&group.path) else { continue };
@@ -48,7 +48,8 @@ mod tests {
     use super::*;
 
     fn task(tid: u32, path: &str, name: &str) -> TaskInfo {
-        let control_group = Some(ControlGroup { path: path.to_owned(), name: name.to_owned() });
+        let control_group =
+            Some(ControlGroup { path: path.to_owned(), name: name.to_owned(), pod: None });
         let app = "qemu-system-x86".to_owned();
         let comm = app.clone();
         TaskInfo { tid, pid: Some(tid), comm, app, nice: 0, kernel: false, control_group }

@@ -51,6 +51,7 @@ const SCHEMA: u32 = 1;
 
 /// The fields of a report that a merge reads.
 #[derive(Deserialize, Clone, Debug)]
+#[serde(expecting = "a profile, which is an object")]
 struct Machine {
     /// Name of the file without its ending.
     #[serde(skip)]
@@ -61,6 +62,8 @@ struct Machine {
     machine_cpu: Option<String>,
     /// The CPU table.
     cpu: String,
+    /// Of a simulation.
+    scheduler: Option<String>,
     is_own_table: bool,
     length_s: f64,
     victims: Vec<Victim>,
@@ -141,6 +144,7 @@ pub fn run(args: &Args) -> Result<()> {
             pair[0].name
         );
     }
+    refuse_one_recording_twice(&machines)?;
     if let Some(path) = &args.parquet {
         files::write(path, &parquet::table(&machines)?)?;
     }
@@ -153,6 +157,20 @@ pub fn run(args: &Args) -> Result<()> {
     terminal::print(&::report::fit(&print::text(&merged), terminal::width()))
 }
 
+/// Two profiles of one recording, as a profile and its replay, have the same times to the ns.
+fn refuse_one_recording_twice(machines: &[Machine]) -> Result<()> {
+    let mut by_times: HashMap<Vec<u64>, &str> = HashMap::new();
+    for machine in machines.iter().filter(|machine| !machine.victims.is_empty()) {
+        let of_victims = machine.victims.iter().flat_map(|it| [it.cpu_time_s, it.waited_s]);
+        let mut times: Vec<u64> = of_victims.map(f64::to_bits).collect();
+        times.push(machine.length_s.to_bits());
+        if let Some(other) = by_times.insert(times, &machine.name) {
+            bail!("{other} and {} are of one recording: a machine would count twice", machine.name);
+        }
+    }
+    Ok(())
+}
+
 fn read(path: &Path) -> Result<Machine> {
     let file = path.display();
     let text = files::read_text(path)?;
@@ -162,6 +180,10 @@ fn read(path: &Path) -> Result<Machine> {
         machine.schema == SCHEMA,
         "{file}, field schema: {} is another version than {SCHEMA}",
         machine.schema
+    );
+    ensure!(
+        machine.scheduler.is_none(),
+        "{file}: a simulation, and no machine; its sums are in the file itself"
     );
     let is_time = |value: f64| value.is_finite() && value >= 0.0;
     let of_loss = |it: &Loss| {

@@ -4,7 +4,9 @@ use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victi
 
 use sensors::control_groups::Labels;
 
-use super::{EstimateReport, LossReport, Report, StackReport, VictimReport, clock, labels, print};
+use super::{
+    EstimateReport, LossReport, Report, StackReport, VictimReport, clock, estimator, labels,
+};
 
 /// Digits of a container's id, as Docker shows them.
 const SHORT_ID: usize = 12;
@@ -17,7 +19,7 @@ pub fn view(report: &Report) -> View {
         ("CPUs".to_owned(), report.cpus.to_string()),
     ];
     facts.extend(report.machine_cpu.clone().map(|it| ("CPU".to_owned(), it)));
-    if print::has_clock(report) {
+    if estimator::has_clock(report) {
         facts.push(("CPU table".to_owned(), report.cpu.clone()));
     }
     facts.extend(report.scheduler.clone().map(|it| ("Simulated scheduler".to_owned(), it)));
@@ -28,14 +30,15 @@ pub fn view(report: &Report) -> View {
         Some(_) => format!("Simulated: {}", report.work),
         None => report.work.clone(),
     };
-    let mut estimator = print::estimator(report).into_iter();
-    let first = estimator.next().unwrap_or_default();
+    let mut sentences = estimator::sentences(report).into_iter();
+    let first = sentences.next().unwrap_or_default();
     View {
         title,
         facts,
-        notes: estimator.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
+        notes: sentences.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
         verdict: clock::answer(report),
-        has_clock: print::has_clock(report),
+        focus: report.focus.clone(),
+        has_clock: estimator::has_clock(report),
         estimator: first,
         victims: report.victims.iter().map(victim).collect(),
         losses: report.losses.iter().map(loss).collect(),
@@ -140,7 +143,7 @@ fn time_line(report: &Report) -> TimeLine {
             .collect(),
     };
     // Without an estimate of the clock all levels are 0, which is not known to be so.
-    let known = if print::has_clock(report) { &line.levels[..] } else { &[] };
+    let known = if estimator::has_clock(report) { &line.levels[..] } else { &[] };
     let levels_of = |core: u32| {
         let of_core = known.iter().filter(move |it| it.core == core);
         of_core.map(|it| (it.from_ns as f64 / 1e9, it.to_ns as f64 / 1e9, it.level))

@@ -12,9 +12,10 @@ use anyhow::{Context, Error, Result, anyhow};
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::time::{ClockId, clock_gettime};
+use sensors::control_groups::Labels;
 use sensors::facts::Facts;
 use sensors::recorder::{Follower, Met, Pause, RecordError, Recorder, Wanted};
-use trace::{COUNTED_FACT, ControlGroup, Header, HistoryWriter, SCHEMA, Sink, Source};
+use trace::{COUNTED_FACT, Header, HistoryWriter, SCHEMA, Sink, Source};
 
 use super::pauses::{self, Pauses};
 use super::room::{KEPT, Room, keep_beside};
@@ -97,10 +98,8 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
             header.facts.insert("suspended_ns".to_owned(), asleep_ns.to_string());
         }
         let mut groups = inputs.known.groups;
-        let met = inputs.follower.finish(header, &mut |id| {
-            let labels = groups.labels(id)?;
-            Some(ControlGroup { path: labels.path.clone(), name: labels.short_name() })
-        })?;
+        let met =
+            inputs.follower.finish(header, &mut |id| groups.labels(id).map(Labels::to_recorded))?;
         writer.into_inner()?.flush()?;
         Ok((met, why, end, lost))
     })?;

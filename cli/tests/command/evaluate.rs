@@ -123,7 +123,7 @@ fn number_of_jobs_changes_no_byte_of_a_study() {
 }
 
 #[test]
-fn a_missed_goal_fails_only_when_asked_and_whoever_reads() {
+fn a_missed_goal_fails_only_when_asked_and_with_any_reader() {
     let folder = study();
     assert_eq!(folder.run(&FEW).code, 0);
     let checked = folder.run(&[&FEW[..], &["--check"]].concat());

@@ -29,7 +29,7 @@ fn two_programs_that_share_a_cpu_wait_for_each_other() {
     let ran = folder.run(&[&args[..], &["--", "sh", "-c", LOOPS]].concat());
     assert_eq!(ran.code, 3, "the exit code of the command: {}", ran.stderr);
     assert!(ran.stderr.contains("switches a second this costs about"), "{}", ran.stderr);
-    assert!(ran.stdout.contains("of the time that it was runnable."), "{}", ran.stdout);
+    assert!(ran.stdout.contains("of the time for which it was runnable."), "{}", ran.stdout);
     let live: Value = serde_json::from_str(&folder.read("live.json")).unwrap();
     assert!(longest_wait_s(&live) > 0.2, "{live}");
 
@@ -95,6 +95,10 @@ fn profiles_of_machines_become_one_and_a_machine_counts_once() {
     folder.write("c/a.json", folder.read("a.json"));
     let twice = "two files are called a: a machine would count twice; give each file another name";
     folder.refused(&["profile", "merge", "a.json", "c/a.json"], twice);
+    folder.write("e.json", "[]");
+    let none = "e.json: no result of `evenkeel profile --json`: invalid length 0, expected a \
+                profile, which is an object";
+    folder.refused(&["profile", "merge", "e.json"], none);
     folder.write("d.json", "{\"schema\":1}");
     folder.refused(
         &["profile", "merge", "d.json"],

@@ -13,7 +13,11 @@ const ZMM: u64 = 1 << 6;
 const STEP_NS: u64 = 1_000_000;
 
 fn task(tid: u32, pid: u32, comm: &str, app: &str, group: Option<(&str, &str)>) -> TaskInfo {
-    let of = |(path, name): (&str, &str)| ControlGroup { path: path.into(), name: name.into() };
+    let of = |(path, name): (&str, &str)| ControlGroup {
+        path: path.into(),
+        name: name.into(),
+        pod: None,
+    };
     TaskInfo {
         tid,
         pid: Some(pid),
@@ -26,7 +30,7 @@ fn task(tid: u32, pid: u32, comm: &str, app: &str, group: Option<(&str, &str)>) 
 }
 
 /// Tasks that take turns on one CPU, of which the first leaves 512-bit registers.
-fn recording(machine: &str, tasks: Vec<TaskInfo>) -> Vec<u8> {
+fn recording(machine: &str, tasks: Vec<TaskInfo>, step_ns: u64) -> Vec<u8> {
     let mut records = Vec::new();
     let mut add = |time_ns, event| records.push(Record { time_ns, event });
     for task in &tasks {
@@ -37,9 +41,9 @@ fn recording(machine: &str, tasks: Vec<TaskInfo>) -> Vec<u8> {
     for turn in 0..299 {
         let [prev, next] = [turn, turn + 1].map(|turn| tasks[turn as usize % tasks.len()].tid);
         let turn = turn + 1;
-        add(turn * STEP_NS, Event::Switch { cpu: 0, prev, state, next });
+        add(turn * step_ns, Event::Switch { cpu: 0, prev, state, next });
         if prev == tasks[0].tid {
-            add(turn * STEP_NS, Event::Registers { task: prev, xfeatures: ZMM });
+            add(turn * step_ns, Event::Registers { task: prev, xfeatures: ZMM });
         }
     }
     let header = Header {
@@ -47,7 +51,7 @@ fn recording(machine: &str, tasks: Vec<TaskInfo>) -> Vec<u8> {
         source: Source::Recorded,
         cpus: 1,
         start_ns: 0,
-        end_ns: 300 * STEP_NS,
+        end_ns: 300 * step_ns,
         threads_per_core: Some(1),
         cores_per_package: Some(1),
         cpu: None,
@@ -61,7 +65,7 @@ fn recording(machine: &str, tasks: Vec<TaskInfo>) -> Vec<u8> {
 const GOLD: &str = "Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz";
 
 /// Containers of one name in a pod and beside it, a unit of a service, and a kernel thread.
-fn containers(machine: &str) -> Vec<u8> {
+fn containers(machine: &str, step_ns: u64) -> Vec<u8> {
     let [one, two] = ["1", "2"].map(|digit| format!("{POD}/{}", digit.repeat(64)));
     let tasks = vec![
         task(10, 10, "wide", "wide", Some((&one, "proxy"))),
@@ -70,7 +74,7 @@ fn containers(machine: &str) -> Vec<u8> {
         task(40, 40, "kworker/0:1", "kworker/0:1", None),
         task(50, 50, "ksoftirqd/0", "ksoftirqd/0", None),
     ];
-    recording(machine, tasks)
+    recording(machine, tasks, step_ns)
 }
 
 fn profile(folder: &Folder, args: &[&str]) -> Value {
@@ -85,7 +89,7 @@ fn names(found: &Value) -> Vec<&str> {
 #[test]
 fn control_groups_have_labels_and_equal_names_are_told_apart() {
     let folder = Folder::new();
-    folder.write("a.ektrace", containers(GOLD));
+    folder.write("a.ektrace", containers(GOLD, STEP_NS));
     let found = profile(&folder, &["--replay", "a.ektrace", "--by", "control-group"]);
     let [one, two] = ["proxy (111111111111)", "proxy (222222222222)"];
     assert_eq!(names(&found), [one, two, "web.service", "(kernel threads)"]);
@@ -127,7 +131,7 @@ fn each_virtual_machine_is_a_program_and_only_the_wide_one_a_culprit() {
             Some((r"/machine.slice/machine-qemu\x2d1\x2ddb.scope", "db")),
         ),
     ];
-    folder.write("vm.ektrace", recording(GOLD, tasks));
+    folder.write("vm.ektrace", recording(GOLD, tasks, STEP_NS));
     let found = profile(&folder, &["--replay", "vm.ektrace"]);
     assert_eq!(names(&found), ["qemu-system-x86/10", "qemu-system-x86/20", "db"]);
     let demands: Vec<&Value> =
@@ -138,12 +142,18 @@ fn each_virtual_machine_is_a_program_and_only_the_wide_one_a_culprit() {
 #[test]
 fn a_merge_keeps_cpus_apart_and_says_which() {
     let folder = Folder::new();
-    for (name, machine) in [("a", GOLD), ("b", GOLD), ("c", "AMD EPYC 9R14"), ("d", "Other CPU")] {
+    let machines = [("a", GOLD), ("b", GOLD), ("c", "AMD EPYC 9R14"), ("d", "Other CPU")];
+    for (step_ns, (name, machine)) in (STEP_NS..).zip(machines) {
         let file = format!("{name}.ektrace");
-        folder.write(&file, containers(machine));
+        folder.write(&file, containers(machine, step_ns));
         let json = format!("{name}.json");
         folder.succeed(&["profile", "--replay", &file, "--by", "control-group", "--json", &json]);
     }
+    folder.write("replay.json", folder.read("a.json"));
+    folder.refused(
+        &["profile", "merge", "a.json", "b.json", "replay.json"],
+        "a and replay are of one recording: a machine would count twice",
+    );
     let one = folder.succeed(&["profile", "merge", "a.json", "b.json"]);
     assert!(one.contains(&format!("CPU: {GOLD}, by its table xeon-gold-6130\n")), "{one}");
     let merge = ["profile", "merge", "a.json", "b.json", "c.json", "d.json"];

@@ -4,19 +4,19 @@
 //! The parts show the largest of everything and say how much they leave out, so that a page of any
 //! profile stays below 2 MB.
 
-mod answer;
 mod losses;
 mod programs;
+mod shared;
 mod stacks;
 mod times;
-mod words;
 
 use super::document;
 use super::parts::{Cell, Part, first, join, table};
 use crate::drawing::escape;
 use crate::format::counted;
-use crate::profile::View;
-use words::{NOTE_MAX, cut};
+use crate::profile::words::{self, NOTE_MAX, cut};
+use crate::profile::{View, answer};
+use shared::left_out;
 
 /// How many facts and notes are shown.
 const FACTS_MAX: usize = 60;
@@ -27,7 +27,7 @@ const NOTES_MAX: usize = 40;
 pub fn profile_page(view: &View) -> String {
     let title = words::name(&view.title);
     let mut main = format!("<p class=\"soft\">{}</p>\n", escape(&title));
-    let sentences = answer::sentences(view);
+    let sentences = answer(view);
     for (index, sentence) in sentences.iter().enumerate() {
         let (element, class) = if index == 0 { ("h1", "verdict") } else { ("p", "more") };
         // A unit stays on the line of its number.
@@ -70,7 +70,7 @@ fn about(view: &View) -> Option<Part> {
         }
         html += "</ul>\n";
     }
-    html += &words::left_out(facts_more, "fact");
-    html += &words::left_out(notes_more, "note");
+    html += &left_out(facts_more, "fact");
+    html += &left_out(notes_more, "note");
     Some(Part { title: "How this was measured".to_owned(), html })
 }

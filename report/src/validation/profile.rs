@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use trace::{Event, History, SwitchState};
 
-/// A wake-up has chosen its CPU after this time; whoever moves later was pulled by balancing.
+/// A wake-up has chosen its CPU after this time; a task that moves later was pulled by balancing.
 const WAKE_NS: u64 = 20_000;
 
 /// Figures of one program.

@@ -67,7 +67,7 @@ fn what_is_not_known_is_said() {
     view.estimator = "No task left a CPU with 512-bit registers.".to_owned();
     let page = profile_page(&view);
     assert!(texts(&page, "h1")[0].starts_with("nginx waited 1.20 s for a CPU that x265 had"));
-    assert!(page.contains("does not say what programs lost to the clock"));
+    assert!(page.contains("What programs lost to the clock of others is not known"));
     assert!(page.contains(&view.estimator) && !page.contains("hold</th>"));
     assert!(!page.contains("Lost to the clock, by victim"));
 }

@@ -123,6 +123,7 @@ pub fn view() -> View {
         notes: vec!["3 of 500 samples had no result, as another task came.".to_owned()],
         has_clock: true,
         verdict: None,
+        focus: Vec::new(),
         estimator: "Estimated with pauses of cores, and counters.".to_owned(),
         victims: vec![
             victim("nginx", 9.2, 1.9, 0.376, "measured"),

@@ -68,7 +68,7 @@ fn a_task_of_sched_idle_gets_what_its_weight_of_3_is_worth() {
 }
 
 #[test]
-fn a_sleeper_interrupts_whoever_is_ahead() {
+fn a_sleeper_interrupts_the_task_that_is_ahead() {
     let topology = Topology::regular(1, 1, 1);
     let mut machine = machine(&topology);
     machine.start(&spec("spinner", 0, &[]), SPINS);

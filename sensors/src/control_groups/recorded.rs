@@ -7,6 +7,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use trace::{ControlGroup, Pod};
+
 use super::labels::Labels;
 use super::systemd::uid_of;
 use super::text::shown;
@@ -23,15 +25,13 @@ pub struct Recorded {
     pub labels: Labels,
 }
 
-/// The groups of a recording by their paths, from the path and the name of each.
+/// The groups of a recording by their paths.
 #[must_use]
-pub fn recorded<'a>(
-    groups: impl Iterator<Item = (&'a str, &'a str)>,
-) -> BTreeMap<String, Recorded> {
-    let of = |(path, name): (&str, &str)| {
-        let labels = Labels::of_recorded(path, name);
+pub fn recorded<'a>(groups: impl Iterator<Item = &'a ControlGroup>) -> BTreeMap<String, Recorded> {
+    let of = |group: &ControlGroup| {
+        let labels = Labels::of_recorded(group);
         let name = if labels.path == "/" { ROOT.to_owned() } else { labels.short_name() };
-        (path.to_owned(), Recorded { name, labels })
+        (group.path.clone(), Recorded { name, labels })
     };
     let mut all: BTreeMap<String, Recorded> = groups.map(of).collect();
     let owner = |it: &Recorded| it.labels.path.clone();
@@ -68,12 +68,23 @@ fn detail(group: &Recorded) -> String {
 }
 
 impl Labels {
-    /// What a recording says of a group, by its path and its [`Labels::short_name`] on the recorded
-    /// machine. The path is that of the group's owner. Of a pod's container the names of pod and
-    /// namespace are not known, as a recording does not keep them.
+    /// What a recording keeps of the group.
     #[must_use]
-    pub fn of_recorded(path: &str, name: &str) -> Self {
-        let mut labels = Self::of_path(path).of_owner();
+    pub fn to_recorded(&self) -> ControlGroup {
+        let pod = self.kube_namespace.clone().zip(self.kube_pod_name.clone());
+        let pod = pod.map(|(namespace, name)| Pod { namespace, name });
+        ControlGroup { path: self.path.clone(), name: self.short_name(), pod }
+    }
+
+    /// What a recording says of a group. The path is that of the group's owner.
+    #[must_use]
+    pub fn of_recorded(group: &ControlGroup) -> Self {
+        let name = group.name.as_str();
+        let mut labels = Self::of_path(&group.path).of_owner();
+        if let Some(pod) = group.pod.as_ref().filter(|_| labels.kube_pod_uid.is_some()) {
+            labels.kube_namespace = Some(shown(&pod.namespace));
+            labels.kube_pod_name = Some(shown(&pod.name));
+        }
         let by_path = labels.short_name();
         // Readers of recordings cut names.
         let is_cut = name.len() >= trace::COMM_MAX - char::MAX.len_utf8();
@@ -113,23 +124,42 @@ mod tests {
 
     const ID: &str = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef";
 
+    fn group(path: &str, name: &str) -> ControlGroup {
+        ControlGroup { path: path.to_owned(), name: name.to_owned(), pod: None }
+    }
+
     fn names(groups: &[(&str, &str)]) -> Vec<String> {
-        let found = recorded(groups.iter().copied());
-        groups.iter().map(|group| found[group.0].name.clone()).collect()
+        let groups: Vec<ControlGroup> =
+            groups.iter().map(|(path, name)| group(path, name)).collect();
+        let found = recorded(groups.iter());
+        groups.iter().map(|group| found[&group.path].name.clone()).collect()
+    }
+
+    #[test]
+    fn a_recording_keeps_the_names_of_a_container_and_of_its_pod() {
+        let mut labels = Labels::of_path(&format!("/kubepods/burstable/podab/{ID}"));
+        labels.set_container_name("nginx");
+        labels.kube_namespace = Some("shop".to_owned());
+        labels.kube_pod_name = Some("web-5d".to_owned());
+        assert_eq!(Labels::of_recorded(&labels.to_recorded()), labels);
+        // What a file says of a group that is in no pod is no pod.
+        let unit =
+            ControlGroup { path: "/system.slice/x.service".to_owned(), ..labels.to_recorded() };
+        assert_eq!(Labels::of_recorded(&unit).kube_pod_name, None);
     }
 
     #[test]
     fn groups_below_a_container_or_a_unit_are_its_own() {
         let inner = format!("/docker/{ID}/system.slice/a.service");
-        let labels = Labels::of_recorded(&inner, "db");
+        let labels = Labels::of_recorded(&group(&inner, "db"));
         assert_eq!(labels.path, format!("/docker/{ID}"));
         assert_eq!(labels.container_name.as_deref(), Some("db"));
         assert_eq!(names(&[(&inner, "db"), (&labels.path, "db")]), ["db", "db"]);
         let user = "/user.slice/user-7.slice/user@7.service/app.slice/x.service";
-        let labels = Labels::of_recorded(&format!("{user}/sub/sub"), "x.service");
+        let labels = Labels::of_recorded(&group(&format!("{user}/sub/sub"), "x.service"));
         assert_eq!((labels.path.as_str(), labels.container_name), (user, None));
         for path in ["/slurm/job_7/step_0", "/system.slice", "/"] {
-            assert_eq!(Labels::of_recorded(path, "a name that a path has not").path, path);
+            assert_eq!(Labels::of_recorded(&group(path, "a name that a path has not")).path, path);
         }
     }
 
@@ -161,7 +191,9 @@ mod tests {
             groups in proptest::collection::vec(("\\PC{0,12}(/[ab](.service|.slice)?){0,4}",
                 "[ab]{0,2}\\PC{0,2}"), 0..12)
         ) {
-            let found = recorded(groups.iter().map(|(path, name)| (path.as_str(), name.as_str())));
+            let groups: Vec<ControlGroup> =
+                groups.iter().map(|(path, name)| group(path, name)).collect();
+            let found = recorded(groups.iter());
             for one in found.values() {
                 prop_assert!(!one.name.chars().any(char::is_control) && !one.name.is_empty());
                 for other in found.values() {

@@ -1,6 +1,6 @@
 //! The two recordings of `fixtures/`, beside the output of `perf sched timehist`.
 //!
-//! timehist counts a slice from the last switch seen on the CPU, whoever came then, so it
+//! timehist counts a slice from the last switch seen on the CPU, whichever task came then, so it
 //! charges a task with what ran before it unseen; it books the last slice of a thread that
 //! ended under `:-1`; and a CPU's first slice has no length. Its rule is applied here to the
 //! same lines, so that every difference has one of these three reasons.

@@ -204,6 +204,8 @@ impl MachineSum {
 
 #[cfg(test)]
 pub mod tests {
+    use trace::ControlGroup;
+
     use super::super::Interval;
     use super::*;
 
@@ -227,6 +229,7 @@ pub mod tests {
             schema: 1,
             machine_cpu: Some("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz".to_owned()),
             cpu: "xeon-gold-6130".to_owned(),
+            scheduler: None,
             is_own_table: true,
             estimator: "registers".to_owned(),
             length_s: 10.0,
@@ -289,10 +292,11 @@ pub mod tests {
         machine.victims = [(&one, digits[0]), (&two, digits[1])]
             .map(|(name, digit)| Victim {
                 name: name.clone(),
-                labels: Some(Labels::of_recorded(
-                    &format!("/kubepods/podab/{}", digit.repeat(64)),
-                    "proxy",
-                )),
+                labels: Some(Labels::of_recorded(&ControlGroup {
+                    path: format!("/kubepods/podab/{}", digit.repeat(64)),
+                    name: "proxy".to_owned(),
+                    pod: None,
+                })),
                 cpu_time_s: 10.0,
                 waited_s: 0.0,
             })

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{
-    SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, is_worth_a_row, known, left_out, name, named,
-    share_pct, time, visible,
-};
+use super::shared::{left_out, named};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
+use crate::profile::answer::{UNKNOWN_PROGRAM, is_finding};
+use crate::profile::words::{
+    SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, is_worth_a_row, known, name, share_pct, time,
+    visible,
+};
 use crate::profile::{Loss, View, shortened};
 use crate::svg::{Heat, heat};
 
@@ -16,6 +18,8 @@ use crate::svg::{Heat, heat};
 /// those that lost a thousandth of all CPU time.
 const SHOWN: (usize, usize) = (24, 8);
 const ROWS_MAX: usize = 100;
+/// The strongest colour is for no smaller share, so that little does not look like much.
+const STRONGEST_MIN_PCT: f64 = 5.0;
 /// How many characters of a culprit's name have room above a column of a matrix.
 const HEAD_MAX: usize = 13;
 
@@ -91,17 +95,22 @@ pub(super) fn losses(view: &View) -> Part {
     Part { title, html }
 }
 
-/// The culprit that cost others most, as a heading.
+/// The culprit that cost others most, as a heading. Where the answer is a verdict about all
+/// clocks, the loss of one program by the clock would contradict it.
 fn title(view: &View) -> String {
-    let others = view.losses.iter().filter(|loss| loss.culprit.as_ref() != Some(&loss.victim));
-    for quantity in [CLOCK, WAITED] {
-        let cost = others.clone().map(|loss| (loss.culprit.as_deref(), (quantity.loss_s)(loss)));
-        if let Some((who, cost_s)) = by_sum(cost).first().filter(|cost| cost.1 > 0.0) {
+    let findings = || view.losses.iter().filter(|loss| is_finding(view, loss));
+    let least_s = SHOWN_MIN * all_cpu_time_s(view);
+    let of_clock = [CLOCK].into_iter().filter(|_| view.verdict.is_none());
+    for quantity in of_clock.chain([WAITED]) {
+        let cost = findings().map(|loss| (loss.culprit.as_deref(), (quantity.loss_s)(loss)));
+        let costs = by_sum(cost);
+        if let Some((culprit, cost_s)) = costs.first().filter(|cost| cost.1 > least_s) {
             let how = if quantity.of == CLOCK.of { "by the clock" } else { "of waiting for a CPU" };
-            return format!("{} cost other programs {} {how}", culprit(*who), time(*cost_s));
+            let culprit = culprit.map_or_else(|| UNKNOWN_PROGRAM.to_owned(), name);
+            return format!("{culprit} cost other programs {} {how}", time(*cost_s));
         }
     }
-    "No program lost time to another".to_owned()
+    "No program lost a thousandth of all CPU time to another".to_owned()
 }
 
 /// Names and the sums of their values, the largest first.
@@ -152,7 +161,7 @@ fn figure(view: &View, quantity: &Quantity) -> String {
         let remark = |&pair_s: &f64| if pair_s == 0.0 { String::new() } else { time(pair_s) };
         heat_map.remarks.push(pairs.iter().map(remark).collect());
     }
-    let most = heat_map.values.iter().flatten().copied().fold(0.0, f64::max);
+    let most = heat_map.values.iter().flatten().copied().fold(STRONGEST_MIN_PCT, f64::max);
     let (svg, height) = heat(&heat_map, most);
     let label = format!("{}, by victim and culprit", quantity.label);
     format!(

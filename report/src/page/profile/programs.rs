@@ -1,11 +1,10 @@
 //! The programs of a profile: what each used, waited and lost.
 
-use super::words::{
-    bounds_pct, cut, is_worth_a_row, known, left_out, name, named, share_pct, time,
-};
+use super::shared::{left_out, named};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
+use crate::profile::words::{bounds_pct, cut, is_worth_a_row, known, name, share_pct, time};
 use crate::profile::{Victim, View};
 
 const ROWS_MAX: usize = 100;

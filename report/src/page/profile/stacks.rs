@@ -1,10 +1,11 @@
 //! Where culprits call the code that others lose to: a flame graph and a table.
 
-use super::words::{cut, left_out, name, time};
+use super::shared::left_out;
 use crate::drawing::escape;
 use crate::format::counted;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, first, table};
+use crate::profile::words::{cut, name, time};
 use crate::profile::{Stack, Weight};
 use crate::svg::{Flame, flame};
 

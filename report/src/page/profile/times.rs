@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::words::{known, left_out, name, share_pct, time};
+use super::shared::left_out;
 use crate::format::percent;
 use crate::page::figures::both;
 use crate::page::parts::{Cell, Part, details, first, legend, table};
+use crate::profile::words::{known, name, share_pct, time};
 use crate::profile::{Core, TimeLine};
 use crate::svg::{Occupancy, PALETTE, REST, occupancy};
 

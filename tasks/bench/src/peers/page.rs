@@ -108,8 +108,8 @@ fn overview(
     });
     format!(
         "<h2>{caption}</h2>\n<p class=\"soft\">Less is better. Beneath, in times of the best peer \
-         (×0.5: half of that); that and whoever needs less are marked. An empty cell: the program \
-         makes no sense there.</p>\n{}",
+         (×0.5: half of that); that peer and those that need less are marked. An empty cell: the \
+         program makes no sense there.</p>\n{}",
         table(caption, &heads, &rows.collect::<Vec<_>>())
     )
 }

@@ -251,7 +251,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 60, ..ProptestConfig::default() })]
 
     #[test]
-    fn no_task_is_lost_whatever_is_wide_and_whoever_prefers_it(
+    fn no_task_is_lost_whatever_is_wide_and_whichever_worker_prefers_it(
         workers in 1_usize..6,
         prefer in prop::collection::vec(0_usize..6, 0..4),
         tasks in prop::collection::vec((any::<bool>(), 0_usize..4, any::<bool>()), 1..300),

@@ -1,11 +1,17 @@
-//! Who lost most, and to whom, in one to three sentences.
+//! Which program lost most, and to which, in one to three sentences.
 
 use super::words::{SHOWN_MIN, all_cpu_time_s, bounds_pct, culprit, known, name, share_pct, time};
+use super::{Loss, Victim, View};
 use crate::format::percent;
-use crate::profile::{Loss, Victim, View};
 
-/// The sentences, the answer first; at least one.
-pub(super) fn sentences(view: &View) -> Vec<String> {
+/// A culprit that neither registers nor classes show, such as AVX2 code.
+pub(crate) const UNKNOWN_PROGRAM: &str = "A program that is not known";
+/// The program that measured: what it took of others is no finding.
+const PROFILER: &str = "evenkeel";
+
+/// The answer of a profile: sentences for a person, the most important first; at least one.
+#[must_use]
+pub fn answer(view: &View) -> Vec<String> {
     if view.victims.is_empty() {
         return vec!["The profile has no program.".to_owned()];
     }
@@ -15,18 +21,23 @@ pub(super) fn sentences(view: &View) -> Vec<String> {
         None => Vec::new(),
     };
     all.extend(longest_wait(view));
-    if !view.has_clock {
-        let unknown = "This profile does not say what programs lost to the clock of others; the \
-                       reason is below.";
-        all.push(unknown.to_owned());
+    if !view.has_clock && view.verdict.is_none() {
+        all.push("What programs lost to the clock of others is not known.".to_owned());
     }
     all
 }
 
-/// Losses to other programs, the largest loss of clock first.
-fn to_others(view: &View) -> Vec<&Loss> {
-    let is_other = |loss: &&Loss| loss.culprit.as_ref() != Some(&loss.victim);
-    let mut losses: Vec<&Loss> = view.losses.iter().filter(is_other).collect();
+/// Whether a loss is one to another program that a reader asks about.
+pub(crate) fn is_finding(view: &View, loss: &Loss) -> bool {
+    let is_asked_for = |name: &String| view.focus.is_empty() || view.focus.contains(name);
+    let is_asked = is_asked_for(&loss.victim) || loss.culprit.as_ref().is_some_and(is_asked_for);
+    let is_of_profiler = loss.victim == PROFILER || loss.culprit.as_deref() == Some(PROFILER);
+    loss.culprit.as_ref() != Some(&loss.victim) && is_asked && !is_of_profiler
+}
+
+/// The findings, the largest loss of clock first.
+fn findings(view: &View) -> Vec<&Loss> {
+    let mut losses: Vec<&Loss> = view.losses.iter().filter(|it| is_finding(view, it)).collect();
     losses.sort_by(|a, b| known(b.lost_s.value).total_cmp(&known(a.lost_s.value)));
     losses
 }
@@ -34,7 +45,7 @@ fn to_others(view: &View) -> Vec<&Loss> {
 /// The largest loss, whether it may be chance, and the sum of all; never none.
 fn clock(view: &View) -> Vec<String> {
     let all_s = all_cpu_time_s(view);
-    let losses = to_others(view);
+    let losses = findings(view);
     // Estimates of small losses may be negative, and so may their sum.
     let lost_s: f64 = losses.iter().map(|loss| known(loss.lost_s.value)).sum();
     let largest = losses.first().filter(|loss| is_worth_a_sentence(loss.lost_s.value, all_s));
@@ -67,7 +78,7 @@ fn no_loss(view: &View) -> String {
     match view.victims.iter().find(is_open) {
         Some(victim) => format!(
             "What {} lost to the clock is not known: it uses wide code itself, and nothing tells \
-             when.",
+             when; pauses measure it.",
             name(&victim.name)
         ),
         None => "No program lost a thousandth of all CPU time to the clock of another.".to_owned(),
@@ -99,7 +110,7 @@ fn largest_loss(view: &View, loss: &Loss) -> String {
 
 /// The longest wait of a program for another, if it is worth a sentence.
 fn longest_wait(view: &View) -> Option<String> {
-    let named = to_others(view).into_iter().filter(|loss| loss.culprit.is_some());
+    let named = findings(view).into_iter().filter(|loss| loss.culprit.is_some());
     let longest = named.max_by(|a, b| known(a.waited_s).total_cmp(&known(b.waited_s)))?;
     let waited_s = known(longest.waited_s);
     if !is_worth_a_sentence(waited_s, all_cpu_time_s(view)) {
@@ -152,30 +163,47 @@ mod tests {
     fn the_largest_loss_is_the_answer() {
         let expected = "nginx lost 4.0 % of its CPU time to the clock that x265 lowered (0.40 s, \
                         95 %: 3.6 to 4.4 %).";
-        assert_eq!(sentences(&view(0.4, 0.0, true)), [expected]);
+        assert_eq!(answer(&view(0.4, 0.0, true)), [expected]);
         // An estimate may be below 0, and takes nothing from the others' losses.
         let mut noisy = view(0.4, 0.0, true);
         noisy.losses.push(Loss { lost_s: Interval::unbounded(-0.5), ..noisy.losses[1].clone() });
-        assert_eq!(sentences(&noisy), [expected]);
+        assert_eq!(answer(&noisy), [expected]);
         let mut least = view(0.4, 0.0, true);
         least.victims[0].basis = "at least";
-        assert!(sentences(&least)[0].starts_with("nginx lost at least 4.0 %"));
+        assert!(answer(&least)[0].starts_with("nginx lost at least 4.0 %"));
     }
 
     #[test]
     fn a_loss_below_a_thousandth_is_none() {
         let none = "No program lost a thousandth of all CPU time to the clock of another.";
-        assert_eq!(sentences(&view(0.019, 0.0, true)), [none]);
+        assert_eq!(answer(&view(0.019, 0.0, true)), [none]);
         let waits = "nginx waited 10.00 s for a CPU that x265 had: 50.0 % of the time for which it \
                      was runnable.";
-        assert_eq!(sentences(&view(0.019, 10.0, true)), [none, waits]);
+        assert_eq!(answer(&view(0.019, 10.0, true)), [none, waits]);
+    }
+
+    #[test]
+    fn only_what_was_asked_for_and_not_the_profiler_is_a_finding() {
+        let mut asked = view(0.4, 10.0, true);
+        asked.losses.push(Loss { victim: "sshd".to_owned(), waited_s: 20.0, ..Loss::default() });
+        asked.losses.push(Loss {
+            culprit: Some(PROFILER.to_owned()),
+            waited_s: 90.0,
+            ..asked.losses[1].clone()
+        });
+        asked.focus = vec!["nginx".to_owned()];
+        let found = answer(&asked);
+        assert!(found[0].starts_with("nginx lost 4.0 %"), "{found:?}");
+        assert!(found[1].starts_with("nginx waited 10.00 s for a CPU that x265 had"), "{found:?}");
+        asked.focus = vec!["redis".to_owned()];
+        assert_eq!(answer(&asked).len(), 1, "no loss of redis");
     }
 
     #[test]
     fn small_losses_that_add_up_are_not_denied() {
         let mut many = view(0.015, 0.0, true);
         many.losses.push(Loss { culprit: None, ..many.losses[1].clone() });
-        let found = sentences(&many);
+        let found = answer(&many);
         assert!(
             found[0].starts_with("No program") && found[1].starts_with("In all, programs lost")
         );
@@ -189,20 +217,17 @@ mod tests {
             lost_s: Interval::unbounded(-1.0),
             ..noisy.losses[1].clone()
         });
-        assert_eq!(sentences(&noisy), sentences(&view(0.4, 0.0, true)));
+        assert_eq!(answer(&noisy), answer(&view(0.4, 0.0, true)));
         noisy.losses[1].lost_s.low = -0.1;
-        let found = sentences(&noisy);
+        let found = answer(&noisy);
         assert!(found.len() == 2 && found[1].starts_with("That may be chance"), "{found:?}");
     }
 
     #[test]
-    fn without_a_clock_the_page_says_that_it_does_not_know() {
-        let found = sentences(&view(0.0, 0.0, false));
-        assert!(found.len() == 1 && found[0].starts_with("This profile does not say"), "{found:?}");
-        let found = sentences(&view(0.0, 10.0, false));
-        assert!(
-            found[0].starts_with("nginx waited")
-                && found[1].starts_with("This profile does not say")
-        );
+    fn without_a_clock_the_answer_says_that_it_is_not_known() {
+        let found = answer(&view(0.0, 0.0, false));
+        assert!(found.len() == 1 && found[0].starts_with("What programs lost"), "{found:?}");
+        let found = answer(&view(0.0, 10.0, false));
+        assert!(found[0].starts_with("nginx waited") && found[1].starts_with("What programs lost"));
     }
 }

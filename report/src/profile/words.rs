@@ -1,21 +1,20 @@
-//! Names, times and shares as the page of a profile shows them.
+//! Names, times and shares as the answer and the page of a profile show them.
 
-use crate::format::{clean, counted, percent, seconds};
-use crate::page::parts::Cell;
-use crate::profile::{Interval, Victim, View};
+use super::{Interval, Victim, View};
+use crate::format::{clean, percent, seconds};
 
 /// How many characters of a name and of a sentence are shown.
-pub(super) const NAME_MAX: usize = 48;
-pub(super) const NOTE_MAX: usize = 600;
+pub(crate) const NAME_MAX: usize = 48;
+pub(crate) const NOTE_MAX: usize = 600;
 /// Losses below this share of all CPU time are not worth a sentence, as on the terminal.
-pub(super) const SHOWN_MIN: f64 = 0.001;
+pub(crate) const SHOWN_MIN: f64 = 0.001;
 /// No profile has so much CPU time: 30 years of a thousand CPUs. In s.
 const TIME_MAX_S: f64 = 1e12;
 /// What stands for a culprit that is not known.
-pub(super) const UNKNOWN: &str = "(unknown)";
+pub(crate) const UNKNOWN: &str = "(unknown)";
 
 /// The text without invisible characters, cut to a number of characters.
-pub(super) fn cut(text: &str, most: usize) -> String {
+pub(crate) fn cut(text: &str, most: usize) -> String {
     // What is cut off need not be cleaned.
     let text = clean(&text.chars().take(most + 1).collect::<String>());
     if text.chars().count() <= most {
@@ -25,73 +24,52 @@ pub(super) fn cut(text: &str, most: usize) -> String {
 }
 
 /// A name, or a placeholder for one that shows nothing.
-pub(super) fn name(text: &str) -> String {
+pub(crate) fn name(text: &str) -> String {
     if text.trim().is_empty() { "(no name)".to_owned() } else { cut(text, NAME_MAX) }
 }
 
-/// A program's name as a cell, which shows its path, if it has one, where the pointer is on it.
-pub(super) fn named(view: &View, name_of: &str) -> Cell {
-    let victim = view.victims.iter().find(|victim| victim.name == name_of);
-    match victim.and_then(|victim| victim.path.as_deref()) {
-        Some(path) => Cell::hinted(&name(name_of), &cut(path, NOTE_MAX)),
-        None => Cell::text(&name(name_of)),
-    }
-}
-
 /// The name of a culprit.
-pub(super) fn culprit(name_of: Option<&str>) -> String {
+pub(crate) fn culprit(name_of: Option<&str>) -> String {
     name_of.map_or_else(|| UNKNOWN.to_owned(), name)
 }
 
 /// A time in s with its unit; a dash for none, and for one that is not known.
-pub(super) fn time(time_s: f64) -> String {
+pub(crate) fn time(time_s: f64) -> String {
     if visible(time_s) == 0.0 { "–".to_owned() } else { seconds(time_s) }
 }
 
 /// A time in s; 0 for one that would be shown as 0.00 ms, and for one that is not known.
-pub(super) fn visible(time_s: f64) -> f64 {
+pub(crate) fn visible(time_s: f64) -> f64 {
     if known(time_s).abs() < 5e-6 { 0.0 } else { time_s }
 }
 
 /// Whether a program ran and waited for a thousandth of all CPU time, as on the terminal. A large
 /// share of a smaller one says nothing.
-pub(super) fn is_worth_a_row(view: &View, victim: &Victim) -> bool {
+pub(crate) fn is_worth_a_row(view: &View, victim: &Victim) -> bool {
     known(victim.cpu_time_s) + known(victim.waited_s) >= SHOWN_MIN * all_cpu_time_s(view)
 }
 
 /// A time in s that can be added up: 0 for one that is not a number or beyond any profile.
-pub(super) fn known(time_s: f64) -> f64 {
+pub(crate) fn known(time_s: f64) -> f64 {
     if time_s.abs() < TIME_MAX_S { time_s } else { 0.0 }
 }
 
 /// A part in percent of a whole; 0 of nothing.
-pub(super) fn share_pct(part: f64, whole: f64) -> f64 {
+pub(crate) fn share_pct(part: f64, whole: f64) -> f64 {
     let pct = 100.0 * part / whole;
     if whole > 0.0 && pct.is_finite() { pct } else { 0.0 }
 }
 
 /// The bounds of an interval in percent, if they are known.
-pub(super) fn bounds_pct(interval: &Interval, scale: f64) -> Option<String> {
+pub(crate) fn bounds_pct(interval: &Interval, scale: f64) -> Option<String> {
     let [low, high] = [interval.low * scale, interval.high * scale];
     let is_known = low.is_finite() && high.is_finite();
     is_known.then(|| format!("{low:.1} to {}", percent(high)))
 }
 
 /// CPU time of all programs, in s.
-pub(super) fn all_cpu_time_s(view: &View) -> f64 {
+pub(crate) fn all_cpu_time_s(view: &View) -> f64 {
     view.victims.iter().map(|victim| known(victim.cpu_time_s)).sum()
-}
-
-/// A sentence about how many of something the page leaves out; an `s` is the plural.
-pub(super) fn left_out(count: usize, what: &str) -> String {
-    if count == 0 {
-        return String::new();
-    }
-    let are = if count == 1 { "is" } else { "are" };
-    format!(
-        "<p class=\"soft\">{} {are} left out.</p>\n",
-        counted(count, &format!("further {what}"))
-    )
 }
 
 #[cfg(test)]
