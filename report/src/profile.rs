@@ -28,6 +28,8 @@ pub struct View {
     pub estimator: String,
     /// What measured clocks say of all programs, instead of the largest loss: a sentence.
     pub verdict: Option<String>,
+    /// What wide code gained its program, and what it cost others, if that was measured.
+    pub comparison: Option<Comparison>,
     /// Names of the programs that were asked for; empty: all.
     pub focus: Vec<String>,
     /// Programs, in any order.
@@ -38,6 +40,19 @@ pub struct View {
     pub time_line: TimeLine,
     /// Call stacks of culprits, in any order; may be empty.
     pub stacks: Vec<Stack>,
+}
+
+/// A program with wide code against the same work with narrow code.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Comparison {
+    /// The finding, in a few words.
+    pub title: String,
+    /// Heads of the columns; one that begins with `#` is of numbers.
+    pub heads: Vec<String>,
+    /// A cell for each head.
+    pub rows: Vec<Vec<String>>,
+    /// What the figures mean: sentences.
+    pub sentences: Vec<String>,
 }
 
 /// A value and its 95 % interval. Bounds that are not finite: the interval is not known.

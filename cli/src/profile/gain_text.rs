@@ -1,4 +1,6 @@
-//! The comparison of wide and narrow code as text.
+//! The comparison of wide and narrow code as text, and for the page.
+
+use ::report::profile::Comparison;
 
 use super::EstimateReport;
 use super::gain::{Both, Compared, Gain, Source, Verdict};
@@ -6,44 +8,62 @@ use super::gain::{Both, Compared, Gain, Source, Verdict};
 const NOT_KNOWN: &str = "How much work the other programs did is not known: without counters only \
                          their CPU time is.";
 
+const HEADS: [&str; 5] = ["", "#wide", "#narrow", "#narrow/wide", "#95 %"];
+
 /// Figures, verdict and break-even; of runs that failed, the sentence alone.
 pub fn lines(compared: &Compared) -> Vec<String> {
+    let Comparison { title, rows, sentences, .. } = comparison(compared);
     let Some(gain) = &compared.gain else {
-        return compared.failed.iter().flat_map(|why| [String::new(), why.clone()]).collect();
+        return vec![String::new(), title];
     };
-    let mut lines = vec![String::new(), header(gain)];
-    lines.push(ratio("time s", &gain.time));
-    lines.push(ratio("CPU time s", &gain.cpu_time));
-    let row = |name: &str, wide: String, narrow: String| format!("{name:32}{wide:>10}{narrow:>10}");
-    let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), seconds);
-    lines.push(row(
-        "CPU time of other programs s",
-        seconds(gain.others_cpu_time_wide_s),
-        seconds(gain.others_cpu_time_narrow_s),
-    ));
-    lines.push(row(
-        "which they lost by the clock s",
-        or_dash(gain.others_lost_wide_s),
-        or_dash(gain.others_lost_narrow_s),
-    ));
+    let runs = format!("{} runs of each, in turn", gain.runs);
+    let head: Vec<String> = HEADS.iter().map(|head| head.replace('#', "")).collect();
+    let line = |first: &str, row: &[String]| {
+        let [_, wide, narrow, ratio, between] = row else { return String::new() };
+        let line = format!("{first:32}{wide:>10}{narrow:>10}{ratio:>14}{between:>20}");
+        line.trim_end().to_owned()
+    };
+    let mut lines = vec![String::new(), line(&runs, &head)];
+    lines.extend(rows.iter().map(|row| line(&row[0], row)));
     lines.push(String::new());
-    lines.push(format!("Gain: {} CPU seconds a run.", estimate(&gain.gain_s)));
-    lines.push(cost(gain, compared.source));
-    lines.push(NOT_KNOWN.to_owned());
-    lines.push(verdict(gain));
-    lines.extend(break_even(gain));
+    lines.extend(sentences);
     lines
 }
 
-fn header(gain: &Gain) -> String {
-    let title = format!("{} runs of each, in turn", gain.runs);
-    format!("{title:32}{:>10}{:>10}{:>14}{:>20}", "wide", "narrow", "narrow/wide", "95 %")
+/// The same for the page.
+pub fn comparison(compared: &Compared) -> Comparison {
+    let Some(gain) = &compared.gain else {
+        let title = compared.failed.clone().unwrap_or_default();
+        return Comparison { title, ..Comparison::default() };
+    };
+    let or_dash = |value: Option<f64>| value.map_or("-".to_owned(), seconds);
+    let of_others = |name: &str, [wide, narrow]: [String; 2]| {
+        vec![name.to_owned(), wide, narrow, String::new(), String::new()]
+    };
+    let used = [gain.others_cpu_time_wide_s, gain.others_cpu_time_narrow_s].map(seconds);
+    let lost = [gain.others_lost_wide_s, gain.others_lost_narrow_s].map(or_dash);
+    let gained = format!("Gain: {} CPU seconds a run.", estimate(&gain.gain_s));
+    let mut sentences = vec![gained, cost(gain, compared.source), NOT_KNOWN.to_owned()];
+    sentences.push(verdict(gain));
+    sentences.extend(break_even(gain));
+    Comparison {
+        title: verdict(gain).trim_end_matches('.').to_owned(),
+        heads: HEADS.map(str::to_owned).into(),
+        rows: vec![
+            ratio("time s", &gain.time),
+            ratio("CPU time s", &gain.cpu_time),
+            of_others("CPU time of other programs s", used),
+            of_others("which they lost by the clock s", lost),
+        ],
+        sentences,
+    }
 }
 
-fn ratio(name: &str, both: &Both) -> String {
+fn ratio(name: &str, both: &Both) -> Vec<String> {
     let EstimateReport { value, low, high } = both.ratio;
     let between = format!("[{low:.3}, {high:.3}]");
-    format!("{name:32}{:>10.3}{:>10.3}{value:>14.3}{between:>20}", both.wide_s, both.narrow_s)
+    let [wide, narrow, ratio] = [both.wide_s, both.narrow_s, value].map(|it| format!("{it:.3}"));
+    vec![name.to_owned(), wide, narrow, ratio, between]
 }
 
 fn estimate(it: &EstimateReport) -> String {

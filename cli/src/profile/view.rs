@@ -1,9 +1,13 @@
 //! Converts a profile for the page and for other tools.
 
-use ::report::profile::{Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View};
+use ::report::profile::{
+    Comparison, Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View,
+};
 
 use sensors::control_groups::Labels;
 
+#[cfg(feature = "record")]
+use super::gain_text;
 use super::{
     EstimateReport, LossReport, Report, StackReport, VictimReport, clock, estimator, labels,
 };
@@ -37,6 +41,7 @@ pub fn view(report: &Report) -> View {
         facts,
         notes: sentences.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
         verdict: clock::answer(report),
+        comparison: comparison(report),
         focus: report.focus.clone(),
         has_clock: estimator::has_clock(report),
         estimator: first,
@@ -60,6 +65,18 @@ fn truth(report: &Report) -> Option<String> {
             all.join(", ")
         )
     })
+}
+
+/// What wide code gained and cost.
+#[cfg(feature = "record")]
+fn comparison(report: &Report) -> Option<Comparison> {
+    report.gain.as_ref().map(gain_text::comparison)
+}
+
+/// Without the recorder nothing is compared.
+#[cfg(not(feature = "record"))]
+fn comparison(_report: &Report) -> Option<Comparison> {
+    None
 }
 
 /// The stacks of wide code.

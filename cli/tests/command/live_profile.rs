@@ -115,7 +115,7 @@ fn counting(to: u32) -> String {
 fn the_same_work_with_less_code_gains_cpu_time() {
     let Some(folder) = recording() else { return };
     let (short, long) = (counting(50_000), counting(500_000));
-    let outputs = ["--json", "g.json", "--record", "first.ektrace"];
+    let outputs = ["--json", "g.json", "--page", "g.html", "--record", "first.ektrace"];
     let flags = [&["profile", "--narrow", &long], &outputs[..]].concat();
     let ran = folder.run(&[&flags[..], &["--", "sh", "-c", &short]].concat());
     assert_eq!(ran.code, 0, "{}", ran.stderr);
@@ -131,6 +131,7 @@ fn the_same_work_with_less_code_gains_cpu_time() {
     let difference = number(&gain["cpu_time"]["narrow_s"]) - number(&gain["cpu_time"]["wide_s"]);
     assert!((number(&gain_s["value"]) - difference).abs() < 1e-6, "{gain}");
     assert!(folder.path("first.ektrace").metadata().unwrap().len() > 100);
+    assert!(folder.read("g.html").contains("narrow/wide"));
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! The parts show the largest of everything and say how much they leave out, so that a page of any
 //! profile stays below 2 MB.
 
+mod comparison;
 mod losses;
 mod programs;
 mod shared;
@@ -35,7 +36,8 @@ pub fn profile_page(view: &View) -> String {
         main += &format!("<{element} class=\"{class}\">{sentence}</{element}>\n");
     }
     main += &format!("<p class=\"soft\">{}</p>\n", escape(&cut(&view.estimator, NOTE_MAX)));
-    let mut all = vec![losses::losses(view), programs::programs(view)];
+    let mut all: Vec<Part> = view.comparison.iter().map(comparison::comparison).collect();
+    all.extend([losses::losses(view), programs::programs(view)]);
     all.extend(times::times(&view.time_line));
     all.extend(stacks::stacks(&view.stacks));
     all.extend(about(view));

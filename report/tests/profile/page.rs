@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use report::profile::{
-    Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View, folded, pprof,
+    Comparison, Core, Interval, Lane, Loss, Span, Stack, TimeLine, Victim, View, folded, pprof,
 };
 use report::profile_page;
 
@@ -197,4 +197,19 @@ proptest! {
         prop_assert!(folded(&view.stacks).lines().count() <= names.len());
         prop_assert_eq!(&pprof(&view.stacks, values[0])[..2], &[0x1f, 0x8b]);
     }
+}
+
+#[test]
+fn a_comparison_of_codes_is_the_first_part() {
+    let row = ["CPU time s", "10.000", "12.000", "1.200", "<b>"].map(str::to_owned);
+    let comparison = Comparison {
+        title: "Wide code pays here".to_owned(),
+        heads: ["", "#wide", "#narrow", "#narrow/wide", "#95 %"].map(str::to_owned).into(),
+        rows: vec![row.into()],
+        sentences: vec!["Gain: 2.000 CPU seconds a run.".to_owned()],
+    };
+    let page = profile_page(&View { comparison: Some(comparison), ..sample::view() });
+    assert_eq!(texts(&page, "h2")[0], "Wide code pays here");
+    assert!(page.contains("1.200") && page.contains("&lt;b&gt;") && !page.contains("<b>"));
+    assert!(page.contains("Gain: 2.000 CPU seconds a run."));
 }

@@ -124,6 +124,7 @@ pub fn view() -> View {
         has_clock: true,
         verdict: None,
         focus: Vec::new(),
+        comparison: None,
         estimator: "Estimated with pauses of cores, and counters.".to_owned(),
         victims: vec![
             victim("nginx", 9.2, 1.9, 0.376, "measured"),
