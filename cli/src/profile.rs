@@ -215,6 +215,8 @@ pub struct Report {
     losses: Vec<LossReport>,
     /// Call stacks of wide code, those of the greatest losses first.
     stacks: Vec<StackReport>,
+    /// What makes tasks one victim or culprit, as a heading.
+    by: &'static str,
     /// Names in question; empty: all.
     focus: Vec<String>,
     /// What a reader should know of the recording.

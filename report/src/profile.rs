@@ -30,6 +30,8 @@ pub struct View {
     pub verdict: Option<String>,
     /// What wide code gained its program, and what it cost others, if that was measured.
     pub comparison: Option<Comparison>,
+    /// What a victim or a culprit is, as a heading: such as `program` or `thread`.
+    pub by: String,
     /// Names of the programs that were asked for; empty: all.
     pub focus: Vec<String>,
     /// Programs, in any order.

@@ -323,6 +323,8 @@ fn read_magic(lines: &mut Lines<impl BufRead>) -> Result<(), ReadError> {
     let mut text = Vec::new();
     match lines.next(&mut text) {
         Ok(true) => {}
+        // Not even a part of the first line could be unpacked.
+        Err(error @ ReadError::Truncated { .. }) if text.is_empty() => return Err(error),
         Ok(false) | Err(ReadError::Line { .. } | ReadError::Truncated { .. }) => {
             return Err(ReadError::NotAHistory);
         }

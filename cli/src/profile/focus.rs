@@ -10,6 +10,9 @@ use trace::{History, TaskInfo};
 /// Where control groups are mounted, of version 2 alone or beside version 1.
 const MOUNTS: [&str; 2] = ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"];
 
+/// What a line is, unless --by says otherwise.
+pub const PROGRAM: &str = "program";
+
 /// The tasks in question.
 #[derive(clap::Args)]
 pub struct Focus {
@@ -50,6 +53,16 @@ impl Focus {
             ByName::Process => By::Process,
             ByName::Thread => By::Thread,
             ByName::ControlGroup => By::ControlGroup,
+        }
+    }
+
+    /// What a line is, for a heading.
+    pub fn heading(&self) -> &'static str {
+        match self.by {
+            ByName::Program => PROGRAM,
+            ByName::Process => "process",
+            ByName::Thread => "thread",
+            ByName::ControlGroup => "control group",
         }
     }
 

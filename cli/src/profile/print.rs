@@ -71,7 +71,7 @@ fn question(report: &Report) -> String {
 fn victims(report: &Report) -> Vec<String> {
     let has_truth = report.victims.iter().any(|victim| victim.true_overhead_pct.is_some());
     let has_clock = estimator::has_clock(report);
-    let mut head = format!("{:20}{:>11}{:>10}", "program", "CPU time s", "waited s");
+    let mut head = format!("{:20}{:>11}{:>10}", report.by, "CPU time s", "waited s");
     if has_clock {
         head += &format!("{:>12}{:>11}{:>15}", "to clock s", "longer by", "95 %");
         head += if has_truth { "     true" } else { "" };

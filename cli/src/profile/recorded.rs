@@ -88,6 +88,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         victims,
         stacks: stacks(&history, args, &losses),
         losses,
+        by: args.focus.heading(),
         focus,
         notes: idle.into_iter().chain(notes(header)).collect(),
         gain: None,

@@ -7,6 +7,7 @@ use profiler::{Method, Plan, Profile, Truth};
 use scenarios::{Case, MachineDefaults};
 use simulator::Config;
 
+use super::focus::PROGRAM;
 use super::{
     Args, EstimateReport, Estimator, MethodName, RATE, RUNS, Report, SCHEDULER, losses,
     refuse_settings, victims,
@@ -60,7 +61,6 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
     } else {
         Matrix::of_samples(&profile, args.method.unwrap_or(MethodName::Ours).into(), options.seed)
     };
-    let smt_share = options.set.simulation.smt_share;
     let machine = work.workload(case, 0, &options.set.overrides(), &(&cpu).into(), false)?.machine;
     let cores_ns = u64::from(machine.packages * machine.cores_per_package) * with.simulated_ns;
     let paused_pct = 100.0 * profile.tally.paused_ns as f64 / cores_ns.max(1) as f64;
@@ -86,8 +86,9 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         paused_pct: (!args.no_pauses).then_some(paused_pct),
         longer_by_profiling_pct: (!args.no_pauses).then(|| mean(&changes_pct)),
         victims: victims(&profile, &matrix, Some([&with, &without])),
-        losses: losses(&profile, &matrix, smt_share, Some(&with)),
+        losses: losses(&profile, &matrix, options.set.simulation.smt_share, Some(&with)),
         stacks: Vec::new(),
+        by: PROGRAM,
         focus: Vec::new(),
         notes: Vec::new(),
         gain: None,

@@ -42,6 +42,7 @@ pub fn view(report: &Report) -> View {
         notes: sentences.chain(report.notes.iter().cloned()).chain(truth(report)).collect(),
         verdict: clock::answer(report),
         comparison: comparison(report),
+        by: report.by.to_owned(),
         focus: report.focus.clone(),
         has_clock: estimator::has_clock(report),
         estimator: first,

@@ -178,7 +178,7 @@ fn histories_that_are_damaged_are_refused_by_every_verb() {
     let cases: [(Vec<u8>, &str); 8] = [
         (Vec::new(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
         (b"junk\x1b\xff".to_vec(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
-        (whole[..8].to_vec(), "rec.ektrace: line 1: not a history, which starts with {\"ektrace\""),
+        (whole[..8].to_vec(), "rec.ektrace: the file is cut off after line 0"),
         (whole[..whole.len() / 2].to_vec(), "rec.ektrace: the file is cut off after line "),
         (flipped, "rec.ektrace: "),
         (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),

@@ -125,6 +125,7 @@ pub fn view() -> View {
         verdict: None,
         focus: Vec::new(),
         comparison: None,
+        by: "program".to_owned(),
         estimator: "Estimated with pauses of cores, and counters.".to_owned(),
         victims: vec![
             victim("nginx", 9.2, 1.9, 0.376, "measured"),

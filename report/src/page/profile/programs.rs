@@ -4,7 +4,7 @@ use super::shared::{left_out, named};
 use crate::drawing::escape;
 use crate::format::percent;
 use crate::page::parts::{Cell, Part, first, table};
-use crate::profile::words::{bounds_pct, cut, is_worth_a_row, known, name, share_pct, time};
+use crate::profile::words::{self, bounds_pct, cut, is_worth_a_row, known, name, share_pct, time};
 use crate::profile::{Victim, View};
 
 const ROWS_MAX: usize = 100;
@@ -35,13 +35,13 @@ pub(super) fn programs(view: &View) -> Part {
     let (shown, _) = first(victims, ROWS_MAX);
     let more = all - shown.len();
     let has_labels = shown.iter().any(|victim| !victim.labels.is_empty());
-    let heads = if view.has_clock {
-        &["program", "#CPU time", "#waited", "#lost to clock", "#longer by", "basis", "demands"][..]
-    } else {
-        &["program", "#CPU time", "#waited"][..]
-    };
+    let by = words::name(&view.by);
+    let mut heads = vec![by.as_str(), "#CPU time", "#waited"];
+    if view.has_clock {
+        heads.extend(["#lost to clock", "#longer by", "basis", "demands"]);
+    }
     let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(view, it)).collect();
-    let mut html = table("Programs, by CPU time", heads, &rows);
+    let mut html = table("CPU time and losses, by CPU time", &heads, &rows);
     html += &left_out(more, "program");
     let label_note = if has_labels { "Below a name: its labels. " } else { "" };
     let mut note = format!("{label_note}CPU time and waiting are sums over threads.");
