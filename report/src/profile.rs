@@ -12,6 +12,7 @@ pub(crate) mod words;
 pub use answer::answer;
 pub use folded::folded;
 pub use pprof::pprof;
+pub use words::SHOWN_MIN;
 
 /// A profile.
 #[derive(Clone, Debug, Default, PartialEq)]

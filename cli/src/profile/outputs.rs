@@ -51,7 +51,8 @@ impl Outputs {
 
 /// Prints the profile, and writes the files.
 pub fn write(outputs: &Outputs, report: &Report) -> Result<()> {
-    let stacks = view::stacks(report);
+    let view = view::view(report);
+    let stacks = &view.stacks;
     if stacks.is_empty() && (outputs.folded.is_some() || outputs.pprof.is_some()) {
         eprintln!(
             "note: no call stack was recorded: stacks are of tasks that leave a CPU with 512-bit \
@@ -59,18 +60,18 @@ pub fn write(outputs: &Outputs, report: &Report) -> Result<()> {
         );
     }
     if let Some(path) = &outputs.page {
-        files::write(path, ::report::profile_page(&view::view(report)).as_bytes())?;
+        files::write(path, ::report::profile_page(&view).as_bytes())?;
     }
     if let Some(path) = &outputs.folded {
-        files::write(path, ::report::profile::folded(&stacks).as_bytes())?;
+        files::write(path, ::report::profile::folded(stacks).as_bytes())?;
     }
     if let Some(path) = &outputs.pprof {
-        files::write(path, &::report::profile::pprof(&stacks, report.length_s))?;
+        files::write(path, &::report::profile::pprof(stacks, report.length_s))?;
     }
     let took_stdout =
         outputs.json.as_ref().map(|path| files::write_json(path, report)).transpose()?;
     if took_stdout == Some(true) {
         return Ok(());
     }
-    terminal::print(&::report::fit(&print::text(report), terminal::width()))
+    terminal::print(&::report::fit(&print::text(report, &view), terminal::width()))
 }

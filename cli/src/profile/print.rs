@@ -1,19 +1,14 @@
 //! The report as text.
 
 use ::report::counted;
-use ::report::profile::{answer, shortened};
+use ::report::profile::{SHOWN_MIN, View, answer, shortened};
 
 #[cfg(feature = "record")]
 use super::gain_text;
-use super::view::view;
 use super::{EstimateReport, LossReport, Report, VictimReport, estimator};
 
 /// Rows of a table; the largest are shown.
 const ROWS_MAX: usize = 15;
-/// Programs that ran and waited less than this share of all CPU time are left out, and so are
-/// losses below this share.
-const SHOWN_MIN: f64 = 0.001;
-
 /// A smaller time in s is printed as 0.000.
 const LEAST_S: f64 = 0.0005;
 
@@ -35,8 +30,8 @@ const WAITED_COLUMN: &str = "Waited: runnable while the culprit had the CPU; a s
 const SHARED_CORE_COLUMN: &str = "Shared core: part of the CPU time that a busy sibling takes, by \
                                   a model.";
 
-/// The question, the victims, the culprits, and what the profile cost.
-pub fn text(report: &Report) -> String {
+/// The question, the victims, the culprits, the answer of the view, and what the profile cost.
+pub fn text(report: &Report, view: &View) -> String {
     let mut lines = vec![question(report)];
     lines.extend(estimator::sentences(report));
     lines.push(String::new());
@@ -44,7 +39,7 @@ pub fn text(report: &Report) -> String {
     lines.push(String::new());
     lines.extend(losses(report));
     lines.push(String::new());
-    lines.extend(answer(&view(report)));
+    lines.extend(answer(view));
     lines.extend(stacks(report));
     lines.extend(cost(report));
     lines.extend(report.notes.iter().map(|note| format!("note: {note}")));

@@ -81,7 +81,7 @@ fn comparison(_report: &Report) -> Option<Comparison> {
 }
 
 /// The stacks of wide code.
-pub fn stacks(report: &Report) -> Vec<Stack> {
+fn stacks(report: &Report) -> Vec<Stack> {
     let of = |it: &StackReport| Stack {
         thread: it.thread.clone(),
         group: it.culprit.clone(),

@@ -6,8 +6,9 @@ use crate::format::{clean, percent, seconds};
 /// How many characters of a name and of a sentence are shown.
 pub(crate) const NAME_MAX: usize = 48;
 pub(crate) const NOTE_MAX: usize = 600;
-/// Losses below this share of all CPU time are not worth a sentence, as on the terminal.
-pub(crate) const SHOWN_MIN: f64 = 0.001;
+/// Losses below this share of all CPU time are worth neither a sentence nor a row, and neither are
+/// programs that ran and waited for less.
+pub const SHOWN_MIN: f64 = 0.001;
 /// No profile has so much CPU time: 30 years of a thousand CPUs. In s.
 const TIME_MAX_S: f64 = 1e12;
 /// What stands for a culprit that is not known.

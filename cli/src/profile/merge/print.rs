@@ -1,13 +1,13 @@
 //! The sums of many machines as text.
 
+use ::report::profile::SHOWN_MIN;
+
 use super::super::print::name;
 use super::Cpu;
 use super::sum::{CpuSum, LossSum, MachineSum, Merged};
 
 /// Rows of a table; the first are shown.
 const ROWS_MAX: usize = 15;
-/// Losses below this share of all CPU time are left out.
-const SHOWN_MIN: f64 = 0.001;
 
 /// Machines, then pairs of programs, then one sentence.
 pub fn text(merged: &Merged) -> String {
