@@ -106,18 +106,17 @@ def together():
 
 
 def stalls():
-    """Errors of the stall model, and the arithmetic of overlaps."""
-    groups = grouped("stalls.csv", "kind", "instances", "counter_noise_permille",
-                     "overlap_permille")
-    print("| Truth | Instances | Counters off by | Overlap | Mean error | Mean absolute error | "
-          "Worst |")
-    print("|---|---|---|---|---|---|---|")
-    for (kind, instances, noise, overlap), found in groups.items():
+    """Errors of models of the clock: of all programs, and of those that mostly wait."""
+    groups = grouped("stalls.csv", "case", "model")
+    print("| Core | Model | Mean error | Mean absolute error | Worst | "
+          "Mean error of programs that mostly wait |")
+    print("|---|---|---|---|---|---|")
+    for (case, model), found in groups.items():
         errors = [row["error_pct"] for row in found]
+        waiting = [row["error_pct"] for row in found if row["constant_pct"] >= 50]
         worst = max(errors, key=abs)
-        count = f"{instances:.0f}" if instances else ""
-        print(f"| {kind} | {count} | {noise / 10:.0f} % | {overlap / 10:.0f} % | "
-              f"{mean(errors):+.2f} | {mean(map(abs, errors)):.2f} | {worst:+.2f} |")
+        print(f"| {case} | {model} | {mean(errors):+.2f} | {mean(map(abs, errors)):.2f} | "
+              f"{worst:+.2f} | {mean(waiting):+.2f} ({len(waiting)}) |")
 
 
 def perturbation():

@@ -4,14 +4,16 @@
 //!     experiments early         pauses that end early (D 4.6.1)
 //!     experiments sources       holds or siblings (D 4.5.4)
 //!     experiments together      threads that exceed the rate only together (D 4.5.1)
-//!     experiments stalls        the stall model from 2.8 down to 1.9 GHz (D 4.3.2)
+//!     experiments stalls        models of the clock on an out-of-order core (D 4.3)
 //!     experiments perturbation  nginx with and without the profiler (D 4.5.2)
 //!
 //! `data/measurements/profiler` has the results.
 
 mod causes;
+mod clock_models;
 mod early;
 mod latency;
+mod out_of_order;
 mod perturbation;
 mod requests;
 mod sources;
