@@ -48,12 +48,12 @@ const LONG: &[Step] = &[
         claim: "no order of workers' steps loses a task",
         run: tools::explored,
     },
-    Step { name: "addresses", claim: "no task uses memory after its end", run: tools::addresses },
     Step {
         name: "threads",
         claim: "no two threads use the same memory without an order",
         run: tools::threads,
     },
+    Step { name: "addresses", claim: "no task uses memory after its end", run: tools::addresses },
 ];
 
 /// Run every check that a change of this workspace must pass, and count them.
