@@ -1,8 +1,10 @@
 //! `evenkeel trace marks`: which register states each program left its CPUs with.
 
+mod now;
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use serde::Serialize;
@@ -14,14 +16,21 @@ const MEANING: &str = "\
 avx: upper halves of 256-bit registers; opmask: masks of AVX-512; zmm-hi256: upper halves of
 512-bit registers; hi16-zmm: registers 16 to 31 of AVX-512, of any width. A mark is the state at a
 switch, not `used since the last one`: a program that zeroes the registers before it waits shows
-avx and zmm-hi256 only when it was preempted. See evenkeel doctor for what the C library adds.";
+avx and zmm-hi256 only when it was preempted. See evenkeel doctor for what the C library adds.
+Without a recording, and without privileges, the kernel says when each thread was last seen with
+any register of AVX-512 (/proc/PID/arch_status): the last resort, which cannot tell programs with
+512-bit code from those that call the C library.
+
+Examples:
+  evenkeel trace marks schedule.ektrace
+  evenkeel trace marks";
 
 /// Which history to look at.
 #[derive(clap::Args)]
 #[command(after_help = MEANING)]
 pub struct Args {
-    /// The history
-    file: PathBuf,
+    /// The history [default: the programs that run now, by what the kernel tells every user]
+    file: Option<PathBuf>,
     /// Programs to list
     #[arg(long, default_value_t = 20)]
     top: u32,
@@ -55,20 +64,29 @@ struct Register {
 
 /// Reads, sums up, prints.
 pub fn run(args: Args) -> Result<()> {
-    let history = files::history(&args.file)?;
+    let Some(file) = &args.file else {
+        let programs = now::programs()?;
+        return args.put(&programs, &now::text(&programs, args.top as usize));
+    };
+    let history = files::history(file)?;
     let programs = programs(&history);
     ensure!(
         programs.iter().any(|program| program.marks > 0),
         "{}: no register states are recorded; evenkeel trace record records them",
-        args.file.display()
+        file.display()
     );
-    if let Some(json) = &args.json {
-        files::write_json(json, &programs)?;
-        if json == Path::new("-") {
+    args.put(&programs, &text(&programs, args.top as usize))
+}
+
+impl Args {
+    fn put(&self, programs: &impl Serialize, text: &str) -> Result<()> {
+        if let Some(json) = &self.json
+            && files::write_json(json, programs)?
+        {
             return Ok(());
         }
+        terminal::print(text)
     }
-    terminal::print(&text(&programs, args.top as usize))
 }
 
 /// Programs by the time of their marked slices.

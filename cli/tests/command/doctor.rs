@@ -24,3 +24,26 @@ fn the_first_line_answers_and_every_gap_has_a_remedy_or_none_exists() {
     assert!(report["facts"]["control_groups"]["version"].is_string(), "{report}");
     assert!(!report["facts"]["online"].as_array().unwrap().is_empty());
 }
+
+/// What the kernel says of threads needs no recording and no privilege, on a CPU with AVX-512.
+#[test]
+fn marks_without_a_recording_are_of_the_programs_that_run() {
+    let folder = Folder::new();
+    let status = std::fs::read_to_string("/proc/self/arch_status").unwrap_or_default();
+    if !status.contains("AVX512_elapsed_ms") {
+        let ran = folder.run(&["trace", "marks"]);
+        assert!(ran.stderr.contains("does not say which threads use AVX-512"), "{}", ran.stderr);
+        return;
+    }
+    let table = folder.succeed(&["trace", "marks"]);
+    assert!(table.contains("program           threads   last 100 ms"), "{table}");
+    let json: Value =
+        serde_json::from_str(&folder.succeed(&["trace", "marks", "--json", "-"])).unwrap();
+    for program in json.as_array().unwrap() {
+        let of = |column: &str| program[column].as_u64().unwrap();
+        let columns = ["recent", "lately", "earlier", "never"].map(of);
+        assert_eq!(columns.iter().sum::<u64>(), of("threads"), "{program}");
+    }
+    let is_own = |program: &Value| program["name"] == "evenkeel";
+    assert!(json.as_array().unwrap().iter().any(is_own), "{json}");
+}
