@@ -98,8 +98,8 @@ pub fn text(programs: &[Program], top: usize) -> String {
     let is_polluted =
         seen.iter().any(|program| program.name == OWN && program.never < program.threads);
     text.push_str(if is_polluted {
-        "\nThese registers say nothing here: evenkeel itself is in the table, and runs no such code \
-         of its own.\nThe C library's string functions use them in every program. As root, \
+        "\nThese registers say nothing here: evenkeel itself is in the table, and runs no such \
+         code of its own.\nThe C library's string functions use them in every program. As root, \
          evenkeel trace record\ntells the upper halves of 512-bit registers (zmm-hi256) apart.\n"
     } else {
         "\nA program in the table used some AVX-512 register, for how long and how wide is not \
