@@ -215,8 +215,10 @@ fn of_dashboard(part: &Value, all: &mut Vec<String>) {
         Value::Array(parts) => parts.iter().for_each(|part| of_dashboard(part, all)),
         Value::Object(fields) => {
             let expression = fields.get("expr").and_then(Value::as_str);
-            let filled =
-                |text: &str| text.replace("$instance", ".*").replace("$__rate_interval", "1m");
+            let filled = |text: &str| {
+                let text = text.replace("$instance", ".*").replace("$__rate_interval", "1m");
+                text.replace("$__range", "5m")
+            };
             all.extend(expression.map(filled));
             fields.values().for_each(|part| of_dashboard(part, all));
         }
@@ -235,10 +237,11 @@ mod tests {
             ["up", "b"]
         );
         let mut all = Vec::new();
-        let panel =
-            r#"{"panels":[{"targets":[{"expr":"rate(a{i=~\"$instance\"}[$__rate_interval])"}]}]}"#;
-        of_dashboard(&serde_json::from_str(panel).unwrap(), &mut all);
-        assert_eq!(all, ["rate(a{i=~\".*\"}[1m])"]);
+        let panels = r#"{"panels":[
+            {"panels":[{"targets":[{"expr":"rate(a{i=~\"$instance\"}[$__rate_interval])"}]}]},
+            {"targets":[{"expr":"rate(a[$__range] @ end())"}]}]}"#;
+        of_dashboard(&serde_json::from_str(panels).unwrap(), &mut all);
+        assert_eq!(all, ["rate(a{i=~\".*\"}[1m])", "rate(a[5m] @ end())"]);
     }
 
     #[test]
