@@ -40,6 +40,20 @@ fn the_page_answers_first_and_shows_each_part() {
     assert!(page.contains("<h1 class=\"verdict\">") && page.len() < 200_000, "{}", page.len());
 }
 
+/// That a program waited for one that is not known helps no reader.
+#[test]
+fn the_heading_of_waits_names_a_program_that_is_known() {
+    let mut view = sample::view();
+    for loss in &mut view.losses {
+        loss.lost_s.value = 0.0;
+        if loss.culprit.is_none() {
+            loss.waited_s = 100.0;
+        }
+    }
+    let [title, ..] = &texts(&profile_page(&view), "h2")[..] else { panic!("no part") };
+    assert!(title.ends_with("of waiting for a CPU") && !title.contains("not known"), "{title}");
+}
+
 #[test]
 fn the_matrix_has_percentages_and_seconds_of_every_pair() {
     let page = profile_page(&sample::view());

@@ -102,10 +102,14 @@ fn title(view: &View) -> String {
     let least_s = SHOWN_MIN * all_cpu_time_s(view);
     let of_clock = [CLOCK].into_iter().filter(|_| view.verdict.is_none());
     for quantity in of_clock.chain([WAITED]) {
-        let cost = findings().map(|loss| (loss.culprit.as_deref(), (quantity.loss_s)(loss)));
+        let is_clock = quantity.of == CLOCK.of;
+        // Only a loss by the clock may name a culprit that is not known, as the answer does.
+        let cost = findings()
+            .filter(|loss| is_clock || loss.culprit.is_some())
+            .map(|loss| (loss.culprit.as_deref(), (quantity.loss_s)(loss)));
         let costs = by_sum(cost);
         if let Some((culprit, cost_s)) = costs.first().filter(|cost| cost.1 > least_s) {
-            let how = if quantity.of == CLOCK.of { "by the clock" } else { "of waiting for a CPU" };
+            let how = if is_clock { "by the clock" } else { "of waiting for a CPU" };
             let culprit = culprit.map_or_else(|| UNKNOWN_PROGRAM.to_owned(), name);
             return format!("{culprit} cost other programs {} {how}", time(*cost_s));
         }
