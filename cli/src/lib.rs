@@ -40,6 +40,7 @@ mod trace_verbs;
 mod trial;
 
 use std::ffi::OsString;
+use std::io::Write;
 use std::process::ExitCode;
 
 use clap::error::ErrorKind::{
@@ -220,7 +221,8 @@ fn ended(result: anyhow::Result<()>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) if terminal::is_broken_pipe(&error) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("evenkeel: {}", sentence(&error));
+            // Where standard error is gone, too, the exit code has to say it.
+            let _ = writeln!(std::io::stderr(), "evenkeel: {}", sentence(&error));
             let is_missed = error.is::<missed::Missed>();
             if is_missed { ExitCode::FAILURE } else { ExitCode::from(BAD_INPUT) }
         }

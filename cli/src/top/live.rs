@@ -1,7 +1,8 @@
 //! Reads the sums once an interval, and shows and serves them until the user ends it.
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write, stdin};
+use std::io::{BufWriter, IsTerminal, Stdin, Write, stdin};
+use std::mem::ManuallyDrop;
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -76,9 +77,11 @@ pub fn run(args: &Args) -> Result<()> {
     if !live.outputs.has_screen {
         return live.follow(None, &signals);
     }
-    let mut terminal = ratatui::try_init().context("setting up the terminal")?;
+    // Where the terminal is gone, its drop would panic: it prints an error to that terminal.
+    let mut terminal = ManuallyDrop::new(ratatui::try_init().context("setting up the terminal")?);
     let result = live.follow(Some(&mut terminal), &signals);
-    ratatui::restore();
+    let _ = terminal.show_cursor();
+    let _ = ratatui::try_restore();
     result
 }
 
@@ -224,6 +227,9 @@ impl Live<'_> {
         let stdin = stdin();
         loop {
             if let Some(terminal) = screen.as_deref_mut() {
+                if is_hung_up(&stdin)? {
+                    return Ok(Waited::End);
+                }
                 match self.keys()? {
                     Act::Quit => return Ok(Waited::End),
                     Act::Regroup => return Ok(Waited::Regroup),
@@ -257,7 +263,7 @@ impl Live<'_> {
     /// Takes all keys that were pressed, and returns what the last of weight asks for.
     fn keys(&mut self) -> Result<Act> {
         let mut asked = Act::Ignore;
-        while event::poll(Duration::ZERO).context("reading keys")? {
+        while !is_hung_up(&stdin())? && event::poll(Duration::ZERO).context("reading keys")? {
             match press(&mut self.choice, &event::read().context("reading keys")?) {
                 Act::Regroup if self.outputs.metrics.is_some() => {
                     self.remark = Some("groups stay as they are while metrics are served");
@@ -280,6 +286,18 @@ impl Live<'_> {
         self.collection = Collection::start(self.by.into(), self.cpu.as_ref())?;
         Ok(())
     }
+}
+
+/// Whether the terminal is gone. crossterm 0.29 would read its end of file again and again, and
+/// never come back to where signals are looked at.
+fn is_hung_up(stdin: &Stdin) -> Result<bool> {
+    let mut files = [PollFd::new(stdin.as_fd(), PollFlags::POLLIN)];
+    match poll(&mut files, PollTimeout::ZERO) {
+        Ok(_) | Err(Errno::EINTR) => {}
+        Err(error) => return Err(error).context("looking for keys"),
+    }
+    let ends = PollFlags::POLLHUP | PollFlags::POLLERR | PollFlags::POLLNVAL;
+    Ok(files[0].revents().is_some_and(|found| found.intersects(ends)))
 }
 
 impl From<GroupBy> for By {
