@@ -1,9 +1,12 @@
 //! `evenkeel top` on this machine. Needs root and a kernel with BTF, and reports a skip without.
 
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 
+use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use nix::pty::{OpenptyResult, Winsize, openpty};
 use serde_json::Value;
 
 use crate::harness::{Folder, skipped};
@@ -110,4 +113,30 @@ fn mistakes_are_refused_in_a_sentence() {
     let address = taken.local_addr().unwrap().to_string();
     let args = ["top", "--no-screen", "--prometheus", &address];
     folder.refused(&args, &format!("--prometheus {address}: cannot listen there: "));
+}
+
+/// A terminal window that is closed, or a connection that breaks, leaves no collector behind.
+#[test]
+fn a_screen_ends_with_its_terminal() {
+    let Some(folder) = collecting() else { return };
+    let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
+    let OpenptyResult { master, slave } = openpty(Some(&size), None).unwrap();
+    // Else the command itself would keep its terminal alive.
+    fcntl(&master, FcntlArg::F_SETFD(FdFlag::FD_CLOEXEC)).unwrap();
+    let mut command = folder.command(&["top", "--interval", "0.2"]);
+    let stdio = || Stdio::from(slave.try_clone().unwrap());
+    command.stdin(stdio()).stdout(stdio()).stderr(stdio());
+    let mut top = Running(command.spawn().unwrap());
+    drop((command, slave));
+    let mut screen = File::from(master);
+    let mut drawn = 0;
+    let mut part = [0; 4096];
+    // More than it takes to set up the screen: a first interval has been drawn.
+    while drawn < 400 {
+        drawn += screen.read(&mut part).unwrap();
+    }
+    drop(screen);
+    // It ends by itself: with an error where it was about to draw, but never by a panic.
+    let code = top.0.wait().unwrap().code();
+    assert!(matches!(code, Some(0 | 2)), "{code:?}");
 }
