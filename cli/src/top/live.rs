@@ -227,10 +227,7 @@ impl Live<'_> {
         let stdin = stdin();
         loop {
             if let Some(terminal) = screen.as_deref_mut() {
-                if is_hung_up(&stdin)? {
-                    return Ok(Waited::End);
-                }
-                match self.keys()? {
+                match self.keys(&stdin)? {
                     Act::Quit => return Ok(Waited::End),
                     Act::Regroup => return Ok(Waited::Regroup),
                     Act::Ignore => {}
@@ -260,10 +257,17 @@ impl Live<'_> {
         }
     }
 
-    /// Takes all keys that were pressed, and returns what the last of weight asks for.
-    fn keys(&mut self) -> Result<Act> {
+    /// Takes all keys that were pressed, and returns what the last of weight asks for; a terminal
+    /// that is gone asks for the end.
+    fn keys(&mut self, stdin: &Stdin) -> Result<Act> {
         let mut asked = Act::Ignore;
-        while !is_hung_up(&stdin())? && event::poll(Duration::ZERO).context("reading keys")? {
+        loop {
+            if is_hung_up(stdin)? {
+                return Ok(Act::Quit);
+            }
+            if !event::poll(Duration::ZERO).context("reading keys")? {
+                return Ok(asked);
+            }
             match press(&mut self.choice, &event::read().context("reading keys")?) {
                 Act::Regroup if self.outputs.metrics.is_some() => {
                     self.remark = Some("groups stay as they are while metrics are served");
@@ -277,7 +281,6 @@ impl Live<'_> {
                 Act::Ignore => {}
             }
         }
-        Ok(asked)
     }
 
     /// Begins anew with the other kind of groups.

@@ -30,6 +30,13 @@ pub enum Place {
     Memory,
 }
 
+impl Place {
+    /// Whether the access goes on beyond L2.
+    pub fn misses_l2(self) -> bool {
+        matches!(self, Self::L3 | Self::Memory)
+    }
+}
+
 /// What an instruction does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
@@ -65,7 +72,7 @@ pub struct Counts {
     pub cycles: u64,
     /// Nothing executes while a load that missed L2 is outstanding (STALLS_L2_MISS).
     pub stall_cycles: u64,
-    /// The store buffer is full and no load is outstanding (BOUND_ON_STORES).
+    /// The store buffer is full and no load that missed L2 is outstanding (BOUND_ON_STORES).
     pub store_bound_cycles: u64,
     /// Of loads that missed L2 while no load that missed L2 before them was outstanding (Fig. 4.5).
     pub leading_load_cycles: u64,
@@ -101,7 +108,7 @@ impl Fills {
             }
         };
         let end = now + L2_CYCLES + beyond.round() as u64;
-        self.outstanding.push((end, is_load && place != Place::L2));
+        self.outstanding.push((end, is_load && place.misses_l2()));
         Some(end)
     }
 
@@ -224,7 +231,7 @@ impl Core<'_> {
             Kind::Load(place) => {
                 let fill = self.fills.begin(self.now, place, true, self.machine);
                 let Some(end) = fill else { return false };
-                if matches!(place, Place::L3 | Place::Memory) {
+                if place.misses_l2() {
                     self.miss(end);
                 }
                 end

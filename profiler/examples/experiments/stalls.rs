@@ -46,7 +46,7 @@ struct Shape {
     chased_share: f64,
     /// Share of misses that are stores.
     store_share: f64,
-    /// Instructions need the result of one that is up to so many before.
+    /// Largest distance from an instruction to the earlier one whose result it reads.
     distance: u64,
     compute_cycles: u64,
     mispredicted_share: f64,
@@ -72,7 +72,7 @@ impl Shape {
                 let before = 1 + random.below(self.distance) as usize;
                 let near = index.checked_sub(before);
                 let kind = self.kind(random);
-                let is_miss = matches!(kind, Kind::Load(Place::L3 | Place::Memory));
+                let is_miss = matches!(kind, Kind::Load(place) if place.misses_l2());
                 let is_chased = is_miss && random.unit() < self.chased_share;
                 let source = if is_chased { last_miss } else { near };
                 if is_miss {

@@ -70,6 +70,15 @@ fn stall_cycles_overestimate_the_slowdown_of_overlapping_code() {
     assert_near(leading_loads(&now, NOW_KHZ, NEXT_KHZ), 1.0);
 }
 
+#[test]
+fn l2_has_the_clock_of_the_core_and_is_no_miss() {
+    for khz in [NOW_KHZ, NEXT_KHZ] {
+        let counts = counts(&chain(Kind::Load(Place::L2), 500), khz);
+        assert_near(counts.cycles as f64, 500.0 * 14.0);
+        assert_eq!((counts.misses, counts.stall_cycles), (0, 0));
+    }
+}
+
 /// 14 cycles of L2, and 20 ns.
 #[test]
 fn l3_has_a_clock_of_its_own() {

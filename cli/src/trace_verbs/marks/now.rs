@@ -14,7 +14,7 @@ const MISSING: &str = "this kernel does not say which threads use AVX-512 (no AV
                        name a recording, which evenkeel trace record makes";
 const RECENT_MS: u64 = 100;
 const LATELY_MS: u64 = 10_000;
-/// A program that has no line of its own here, see [`text`].
+/// This program, which runs no AVX-512 code while it reads the table.
 const OWN: &str = "evenkeel";
 
 /// Threads of a program by when they were last seen.
@@ -95,8 +95,7 @@ pub fn text(programs: &[Program], top: usize) -> String {
     if !never.is_empty() {
         let _ = writeln!(text, "never, as threads of the kernel are: {}", never.len());
     }
-    let is_polluted =
-        seen.iter().any(|program| program.name == OWN && program.never < program.threads);
+    let is_polluted = seen.iter().any(|program| program.name == OWN);
     text.push_str(if is_polluted {
         "\nThese registers say nothing here: evenkeel itself is in the table, and runs no such \
          code of its own.\nThe C library's string functions use them in every program. As root, \
