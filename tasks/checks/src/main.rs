@@ -5,13 +5,12 @@
 
 mod sources;
 mod tools;
-mod watched;
 
-use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
 use commands::steps::{self, Step, Steps};
+use commands::test_runner;
 
 const STEPS: Steps = Steps { short: SHORT, long: LONG };
 
@@ -65,12 +64,10 @@ struct Checks {
 }
 
 fn main() -> ExitCode {
-    let words: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let result = match words.split_first() {
-        Some((first, program)) if first == watched::WORD => watched::run(program),
-        _ => steps::run(&STEPS, &Checks::parse().steps, "cargo checks", commands::is_strict())
-            .map(|()| ExitCode::SUCCESS),
-    };
+    let result = test_runner::requested().unwrap_or_else(|| {
+        steps::run(&STEPS, &Checks::parse().steps, "cargo checks", commands::is_strict())
+            .map(|()| ExitCode::SUCCESS)
+    });
     result.unwrap_or_else(|error| {
         eprintln!("checks: {error:#}");
         ExitCode::FAILURE

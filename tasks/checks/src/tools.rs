@@ -2,9 +2,7 @@
 
 use anyhow::Result;
 use commands::steps::Done;
-use commands::{cargo, find, program, run, target};
-
-use crate::watched;
+use commands::{cargo, find, program, run, target, test_runner};
 
 /// The crates that users depend on.
 const PUBLISHED: [&str; 4] =
@@ -101,7 +99,8 @@ pub fn addresses() -> Result<Done> {
         .args(["--features", "corosensei/sanitizer"])
         // With a target, cargo does not pass the flags to build scripts.
         .args(["--target", TARGET])
-        .args(["--config", &watched::setting(TARGET)?])
+        .args(["--config", &test_runner::setting(TARGET)?])
+        .envs(test_runner::NO_BACKTRACE)
         .env("RUSTC_BOOTSTRAP", "1")
         .env("RUSTFLAGS", "-Zsanitizer=address")
         .env("PROPTEST_RNG_SEED", SEED)

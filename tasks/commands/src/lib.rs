@@ -1,9 +1,11 @@
 //! Code shared by the commands of developers: starting programs, checks in steps, the format of C,
-//! progress on a terminal, and files that are written whole. No shipped crate depends on this one.
+//! progress on a terminal, a time limit for tests, files that are written whole. No shipped crate
+//! depends on this one.
 
 pub mod c_format;
 pub mod progress;
 pub mod steps;
+pub mod test_runner;
 pub mod whole_file;
 mod workspace;
 

@@ -10,6 +10,7 @@ mod suites;
 use std::process::ExitCode;
 
 use clap::Parser;
+use commands::test_runner;
 
 /// The libraries for OpenMP, C and C++, built and tried.
 #[derive(Parser)]
@@ -27,6 +28,9 @@ enum Trial {
 }
 
 fn main() -> ExitCode {
+    if let Some(result) = test_runner::requested() {
+        return result.unwrap_or_else(|error| failure(&error));
+    }
     let done = match Trial::parse() {
         Trial::Openmp(args) => openmp::run(&args),
         Trial::CInterface(args) => c_interface::run(&args),
@@ -35,9 +39,11 @@ fn main() -> ExitCode {
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("conformance: {error:#}");
-            ExitCode::FAILURE
-        }
+        Err(error) => failure(&error),
     }
+}
+
+fn failure(error: &anyhow::Error) -> ExitCode {
+    eprintln!("conformance: {error:#}");
+    ExitCode::FAILURE
 }

@@ -4,10 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use commands::cargo;
-
-use commands::root;
-use commands::{program, target};
+use commands::{cargo, program, root, target, test_runner};
 
 /// Given explicitly, so that the flags do not apply to build scripts.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
@@ -31,7 +28,8 @@ pub fn threads(cargo: &mut Command) -> &mut Command {
 pub fn run_tests() -> Result<()> {
     let tests = ["test", "--release", "--lib", "--tests"];
     let packages = ["--package", "evenkeel-runtime", "--package", "evenkeel-observe"];
-    commands::run(threads(cargo().args(tests).args(packages)))
+    let runner = test_runner::setting(TRIPLE)?;
+    commands::run(threads(cargo().args(tests).args(packages)).args(["--config", &runner]))
 }
 
 /// The folder of release builds for the sanitizer.
@@ -44,7 +42,7 @@ pub fn watched(program: &mut Command) -> &mut Command {
     let suppressions = root().join(SUPPRESSIONS);
     // Tests have child processes with threads.
     let options = format!("exitcode=66 die_after_fork=0 suppressions={}", suppressions.display());
-    program.env("TSAN_OPTIONS", options)
+    program.env("TSAN_OPTIONS", options).envs(test_runner::NO_BACKTRACE)
 }
 
 /// rustc's own copy of the sanitizer, for programs of other compilers.

@@ -19,10 +19,11 @@ const REFUSED: [(&str, &str); 9] = [
 /// where the runtime reads the machine and the environment, and writes reports. The files that
 /// print for the commands of developers are an edge too, and the one that has clang compile a
 /// source, which takes files.
-const EDGES: [&str; 13] = [
+const EDGES: [&str; 14] = [
     "scx-host/src/compile.rs",
     "tasks/commands/src/progress.rs",
     "tasks/commands/src/steps.rs",
+    "tasks/commands/src/test_runner.rs",
     "tasks/commands/src/whole_file.rs",
     "tasks/runtime/src/limits.rs",
     "tasks/runtime/src/topology/sysfs.rs",

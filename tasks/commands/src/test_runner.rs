@@ -8,15 +8,23 @@ use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
 use anyhow::{Context, Result, bail};
-use commands::find;
+
+use crate::find;
 
 /// First word of the command line that `run` takes the rest of.
-pub const WORD: &str = "watched";
+const WORD: &str = "test-runner";
 
-/// The slowest watched program takes 20 s.
+/// For tests under a sanitizer. To print a backtrace, Rust allocates memory inside of
+/// `dl_iterate_phdr`, with the lock of the dynamic linker held. If another thread makes the
+/// sanitizer report at that moment, that thread waits for the linker's lock and this one for the
+/// sanitizer's: both stand still. A report that is suppressed later is enough.
+pub const NO_BACKTRACE: [(&str, &str); 1] = [("RUST_BACKTRACE", "0")];
+
+/// The slowest test program takes 20 s.
 const LONGEST: Duration = Duration::from_secs(300);
 
-/// Cargo's setting for a target that makes it run each test through this program.
+/// Cargo's setting for a target that makes it run each test through this program, whose `main`
+/// calls `requested` first.
 ///
 /// # Errors
 /// The system does not know the path of this program.
@@ -26,11 +34,16 @@ pub fn setting(target: &str) -> Result<String> {
     Ok(format!("target.{target}.runner=[{program:?}, {WORD:?}]"))
 }
 
+/// If cargo has started this program as the runner of a test: the exit code of the test, or why
+/// the test could not be started, was ended by a signal, or stood still.
+pub fn requested() -> Option<Result<ExitCode>> {
+    let words: Vec<OsString> = env::args_os().skip(1).collect();
+    let (first, program) = words.split_first()?;
+    (first == WORD).then(|| run(program))
+}
+
 /// Runs a program with its arguments; the exit code is the program's.
-///
-/// # Errors
-/// The program cannot be started, was ended by a signal, or stood still.
-pub fn run(words: &[OsString]) -> Result<ExitCode> {
+fn run(words: &[OsString]) -> Result<ExitCode> {
     run_within(words, LONGEST)
 }
 
