@@ -181,8 +181,8 @@ pub struct Report {
     work: String,
     /// The CPU of a recorded machine, as the machine calls it.
     machine_cpu: Option<String>,
-    /// The CPU table that losses of clock are of.
-    cpu: String,
+    /// The CPU table that losses of clock are of; `None`: no table holds for this CPU.
+    cpu: Option<String>,
     /// Of a simulation, as are the runs.
     scheduler: Option<String>,
     seed: u64,
@@ -278,8 +278,8 @@ pub struct VictimReport {
     /// taken to demand no level; "at least": demands a level, and is never taken for a victim of
     /// that level; "unknown": too few samples.
     basis: &'static str,
-    /// The highest level that its tasks demand.
-    demands: String,
+    /// The highest level that its tasks demand, by the CPU table.
+    demands: Option<String>,
     /// By how much longer its work took, in percent.
     pub overhead_pct: EstimateReport,
     lost_s: EstimateReport,
@@ -310,7 +310,7 @@ pub struct LossReport {
     by_shared_core_s: f64,
 }
 
-/// A value and its 95 % interval.
+/// A value and its 95 % interval. What is not known is not finite, and null in JSON.
 #[derive(Serialize, Clone, Copy)]
 pub struct EstimateReport {
     pub value: f64,
@@ -319,11 +319,29 @@ pub struct EstimateReport {
 }
 
 impl EstimateReport {
+    /// An estimate of that basis. Only what was measured has bounds: a table, and what a group is
+    /// taken to demand, have errors that the spread of the moments does not show.
+    fn of(estimate: &Estimate, factor: f64, basis: Basis) -> Self {
+        let measured = Self::scaled(estimate, factor);
+        let unbounded = Self { low: f64::NEG_INFINITY, high: f64::INFINITY, ..measured };
+        match basis {
+            Basis::Measured => measured,
+            Basis::Table | Basis::Assumed | Basis::AtLeast => unbounded,
+            Basis::Unknown => Self { value: f64::NAN, ..unbounded },
+        }
+    }
+
+    /// 0 for a value that is not known.
+    fn known(&self) -> f64 {
+        if self.value.is_finite() { self.value } else { 0.0 }
+    }
+
     fn scaled(estimate: &Estimate, factor: f64) -> Self {
         Self {
-            value: estimate.value * factor,
-            low: estimate.low * factor,
-            high: estimate.high * factor,
+            // Never -0.
+            value: estimate.value * factor + 0.0,
+            low: estimate.low * factor + 0.0,
+            high: estimate.high * factor + 0.0,
         }
     }
 }
@@ -413,9 +431,9 @@ fn victims(profile: &Profile, matrix: &Matrix, truth: Option<[&Truth; 2]>) -> Ve
                 Basis::Table => "table",
                 Basis::Unknown => "unknown",
             },
-            demands: profile.cpu.level_names[usize::from(victim.own_level)].clone(),
-            overhead_pct: EstimateReport::scaled(&victim.overhead_pct, 1.0),
-            lost_s: EstimateReport::scaled(&victim.lost_ns, 1e-9),
+            demands: Some(profile.cpu.level_names[usize::from(victim.own_level)].clone()),
+            overhead_pct: EstimateReport::of(&victim.overhead_pct, 1.0, victim.basis),
+            lost_s: EstimateReport::of(&victim.lost_ns, 1e-9, victim.basis),
             true_overhead_pct: truth.map(|[with, _]| with),
             unprofiled_overhead_pct: truth.map(|[_, without]| without),
         }
@@ -436,11 +454,13 @@ fn losses(
         Some(culprit.map_or(0.0, |culprit| truth.pair_ns(victim, culprit) as f64 / 1e9))
     };
     let of = |entry: &Entry| {
-        let [by_hold_s, by_sibling_s, by_transition_s] = entry.by_cause_ns.map(|ns| ns / 1e9);
+        let basis = matrix.victims[entry.victim].basis;
+        let cause_s = |ns: f64| if basis == Basis::Unknown { f64::NAN } else { ns / 1e9 };
+        let [by_hold_s, by_sibling_s, by_transition_s] = entry.by_cause_ns.map(cause_s);
         LossReport {
             victim: profile.groups[entry.victim].clone(),
             culprit: entry.culprit.map(|group| profile.groups[group].clone()),
-            lost_s: EstimateReport::scaled(&entry.lost_ns, 1e-9),
+            lost_s: EstimateReport::of(&entry.lost_ns, 1e-9, basis),
             by_hold_s,
             by_sibling_s,
             by_transition_s,
@@ -451,7 +471,7 @@ fn losses(
     };
     let mut losses: Vec<LossReport> = matrix.entries.iter().map(of).collect();
     losses.sort_by(|a, b| {
-        let clock = |it: &LossReport| it.lost_s.value.max(it.true_lost_s.unwrap_or_default());
+        let clock = |it: &LossReport| it.lost_s.known().max(it.true_lost_s.unwrap_or_default());
         clock(b).total_cmp(&clock(a)).then(b.all_s().total_cmp(&a.all_s()))
     });
     losses
@@ -460,6 +480,6 @@ fn losses(
 impl LossReport {
     /// All that the victim lost to the culprit, of whatever kind.
     fn all_s(&self) -> f64 {
-        self.lost_s.value + self.waited_s + self.by_shared_core_s
+        self.lost_s.known() + self.waited_s + self.by_shared_core_s
     }
 }

@@ -24,6 +24,7 @@ pub mod simulated;
 pub mod time_line;
 mod times;
 mod truth;
+mod unseen;
 
 pub use basis::Basis;
 pub use clocks::Clocks;

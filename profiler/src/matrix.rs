@@ -14,6 +14,7 @@ use crate::overhead::Method;
 use crate::profile::{Profile, Times};
 use crate::shown::Shown;
 use crate::times::by_group;
+use crate::unseen::{TAIL, Unseen};
 
 /// A value and its 95 % interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -116,14 +117,18 @@ impl Matrix {
 
     fn of(profile: &Profile, items: &Items, shown: &Shown, times: &[Times], seed: u64) -> Self {
         let draws = Draws::of(items, times, seed);
+        let unseen = Unseen::of(profile, items, times);
         let victims = (0..times.len()).map(|group| {
             let time_ns = times[group].cpu_time_ns as f64;
             Victim {
                 group,
                 cpu_time_ns: times[group].cpu_time_ns,
                 waited_ns: times[group].waited_ns,
-                lost_ns: draws.estimate(|sums| sums.lost_ns(group)),
-                overhead_pct: draws.estimate(|sums| longer_pct(time_ns, sums.lost_ns(group))),
+                lost_ns: draws.estimate(|sums| sums.lost_ns(group), unseen.ns[group]),
+                overhead_pct: draws.estimate(
+                    |sums| longer_pct(time_ns, sums.lost_ns(group)),
+                    longer_pct(time_ns, unseen.ns[group]),
+                ),
                 samples: items.samples[group],
                 basis: items.basis[group],
                 own_level: shown.highest(group),
@@ -131,11 +136,14 @@ impl Matrix {
         });
         let victims: Vec<Victim> = victims.collect();
         let all_ns: u64 = times.iter().map(|times| times.cpu_time_ns).sum();
-        let overhead_pct = draws.estimate(|sums| {
-            let lost_ns = (0..times.len()).map(|group| sums.lost_ns(group)).sum();
-            longer_pct(all_ns as f64, lost_ns)
-        });
-        Self { entries: entries(profile, &draws, &victims), victims, overhead_pct }
+        let overhead_pct = draws.estimate(
+            |sums| {
+                let lost_ns = (0..times.len()).map(|group| sums.lost_ns(group)).sum();
+                longer_pct(all_ns as f64, lost_ns)
+            },
+            longer_pct(all_ns as f64, unseen.all_ns),
+        );
+        Self { entries: entries(profile, &draws, &victims, &unseen), victims, overhead_pct }
     }
 }
 
@@ -146,7 +154,7 @@ fn longer_pct(time_ns: f64, lost_ns: f64) -> f64 {
 }
 
 /// The pairs that met.
-fn entries(profile: &Profile, draws: &Draws, victims: &[Victim]) -> Vec<Entry> {
+fn entries(profile: &Profile, draws: &Draws, victims: &[Victim], unseen: &Unseen) -> Vec<Entry> {
     let groups = victims.len();
     let waits_ns = profile.by_groups(&profile.waits_ns);
     let beside_ns = profile.by_groups(&profile.beside_ns);
@@ -166,7 +174,10 @@ fn entries(profile: &Profile, draws: &Draws, victims: &[Victim]) -> Vec<Entry> {
                     victim,
                     culprit,
                     by_cause_ns,
-                    lost_ns: draws.estimate(|sums| sums.pair_ns(victim, column).iter().sum()),
+                    lost_ns: draws.estimate(
+                        |sums| sums.pair_ns(victim, column).iter().sum(),
+                        unseen.ns[victim],
+                    ),
                     waited_ns,
                     beside_ns,
                 });
@@ -194,7 +205,9 @@ impl Draws {
         Self { whole: sums(&mut items.iter()), again }
     }
 
-    fn estimate(&self, of: impl Fn(&Sums) -> f64) -> Estimate {
+    /// A value with its interval. Its upper end is at least `unseen`, that of no loss in any item:
+    /// items drawn again show nothing that the items do not.
+    fn estimate(&self, of: impl Fn(&Sums) -> f64, unseen: f64) -> Estimate {
         let mut values: Vec<f64> = self.again.iter().map(&of).collect();
         values.sort_by(f64::total_cmp);
         let at = |share: f64| values[(REPLICATES as f64 * share) as usize];
@@ -202,7 +215,11 @@ impl Draws {
         let wider = MODEL_ERROR * value.abs();
         // Only clocks that fell for other reasons make a loss negative.
         let least = values[0].min(0.0);
-        Estimate { value, low: (at(0.025) - wider).max(least), high: at(0.975) + wider }
+        Estimate {
+            value,
+            low: (at(TAIL) - wider).max(least),
+            high: (at(1.0 - TAIL) + wider).max(unseen),
+        }
     }
 }
 

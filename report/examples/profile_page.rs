@@ -59,7 +59,7 @@ fn victims(workload: &Workload, outcome: &Outcome) -> Vec<Victim> {
             lost_s: Interval::unbounded(lost_s),
             overhead_pct: Interval::unbounded(100.0 * lost_s / (cpu_time_s - lost_s)),
             basis: "measured",
-            demands: named.class.name().to_owned(),
+            demands: Some(named.class.name().to_owned()),
             ..Victim::default()
         }
     };

@@ -98,8 +98,8 @@ pub struct Victim {
     /// `assumed`, that is too few samples, and so taken to demand no level; or `at least`: it
     /// demands a level itself, and only part of its loss is known.
     pub basis: &'static str,
-    /// The highest license level that its tasks demand, by name.
-    pub demands: String,
+    /// The highest license level that its tasks demand, by name; `None`: no table of levels holds.
+    pub demands: Option<String>,
 }
 
 /// What one program lost to another. All times are in s.

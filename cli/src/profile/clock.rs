@@ -93,12 +93,12 @@ pub fn answer(report: &Report) -> Option<String> {
             taken.unwrap_or_default()
         )),
         None => Some(format!(
-            "Cannot say: the clock of others made all programs {value:.2} % slower, {low:.2} to \
-             {high:.2} % (95 %), which is not enough to call it something or nothing. {remedy}."
+            "Cannot say: the clock of others made all programs together {low:.2} to {high:.2} % \
+             slower (95 %; measured: {value:.2} %), which may be something or nothing. {remedy}."
         )),
         Some(true) => Some(format!(
-            "Nothing to gain: the clock of others made all programs {value:.2} % slower, at most \
-             {high:.2} % (95 %), and no program by more than chance explains."
+            "Nothing to gain: the clock of others made all programs together at most {high:.2} % \
+             slower (95 %; measured: {value:.2} %), and each program's loss can be chance."
         )),
         Some(false) => None,
     }
@@ -117,7 +117,7 @@ mod tests {
             waited_s: 0.0,
             samples,
             basis: "measured",
-            demands: "L0".to_owned(),
+            demands: None,
             overhead_pct,
             lost_s: overhead_pct,
             true_overhead_pct: None,

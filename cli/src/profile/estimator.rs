@@ -10,10 +10,11 @@ pub fn has_clock(report: &Report) -> bool {
 
 /// The estimator with its error, and what was not known of the machine; at least one sentence.
 pub fn sentences(report: &Report) -> Vec<String> {
+    let cpu = report.cpu.as_deref().unwrap_or_default();
     let by_table = if report.is_own_table {
-        format!("by the table {} of this CPU; no clock was measured", report.cpu)
+        format!("by the table {cpu} of this CPU; no clock was measured")
     } else {
-        format!("as if on {} (--cpu); no clock was measured", report.cpu)
+        format!("as if on {cpu} (--cpu); no clock was measured")
     };
     let first = match (report.estimator, &report.samples) {
         (Estimator::Pauses, Some(samples)) => {

@@ -154,7 +154,7 @@ fn measure(
         .context("the recording does not show when the command began: too many events were lost")?;
     let recorder: Vec<u32> = wardens.iter().copied().chain([std::process::id()]).collect();
     gain_tasks::name(&mut history.header.tasks, &found, &recorder);
-    let cpu = args.run.cpu_model(&report.cpu, true)?;
+    let cpu = recorded::Table::of(&history.header, &args.run, file)?.cpu;
     let reading = recorded::reading(&args.run, By::Program);
     let profile = profiler::recorded::profile(&cpu, &history, &reading);
     let has_pauses = report.samples.is_some();

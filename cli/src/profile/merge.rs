@@ -60,8 +60,8 @@ struct Machine {
     estimator: String,
     /// The CPU as the machine calls it; older profiles do not say it.
     machine_cpu: Option<String>,
-    /// The CPU table.
-    cpu: String,
+    /// The CPU table; `None`: none holds for the CPU.
+    cpu: Option<String>,
     /// Of a simulation.
     scheduler: Option<String>,
     is_own_table: bool,
@@ -83,9 +83,9 @@ struct Loss {
     victim: String,
     culprit: Option<String>,
     lost_s: Interval,
-    by_hold_s: f64,
-    by_sibling_s: f64,
-    by_transition_s: f64,
+    by_hold_s: Option<f64>,
+    by_sibling_s: Option<f64>,
+    by_transition_s: Option<f64>,
     waited_s: f64,
     by_shared_core_s: f64,
 }
@@ -97,12 +97,12 @@ impl Loss {
     }
 }
 
-/// A value and its 95 % interval.
+/// A value and its 95 % interval, as far as they are known.
 #[derive(Deserialize, Clone, Copy, Debug)]
 struct Interval {
-    value: f64,
-    low: f64,
-    high: f64,
+    value: Option<f64>,
+    low: Option<f64>,
+    high: Option<f64>,
 }
 
 impl Machine {
@@ -111,9 +111,10 @@ impl Machine {
         let has_levels = !matches!(self.estimator.as_str(), "no-levels" | "clock");
         Cpu {
             machine_cpu: self.machine_cpu.clone(),
-            cpu_table: has_levels.then(|| self.cpu.clone()),
+            cpu_table: self.cpu.clone().filter(|_| has_levels),
             is_own_table: has_levels && self.is_own_table,
             is_measured: self.estimator == "clock",
+            is_known: self.has_clock(),
         }
     }
 
@@ -188,9 +189,9 @@ fn read(path: &Path) -> Result<Machine> {
     let is_time = |value: f64| value.is_finite() && value >= 0.0;
     let of_loss = |it: &Loss| {
         // Measured clocks may say that a program gained time, by chance.
-        let of_clock = [it.by_hold_s, it.by_sibling_s, it.by_transition_s, it.lost_s.value];
-        let bounds = [it.lost_s.low, it.lost_s.high];
-        of_clock.into_iter().chain(bounds).all(f64::is_finite)
+        let parts = [it.by_hold_s, it.by_sibling_s, it.by_transition_s];
+        let of_clock = [it.lost_s.value, it.lost_s.low, it.lost_s.high].into_iter().chain(parts);
+        of_clock.flatten().all(f64::is_finite)
             && is_time(it.waited_s)
             && is_time(it.by_shared_core_s)
     };
@@ -205,7 +206,7 @@ fn read(path: &Path) -> Result<Machine> {
     Ok(Machine {
         name: trace::clean(name.as_encoded_bytes()),
         machine_cpu: machine.machine_cpu.as_deref().map(shown),
-        cpu: shown(&machine.cpu),
+        cpu: machine.cpu.as_deref().map(shown),
         ..machine
     })
 }

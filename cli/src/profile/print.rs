@@ -21,14 +21,20 @@ const AT_LEAST: &str =
     "  ≥ uses wide code itself, and nothing tells when: its own loss is not known";
 
 /// What the columns of the losses mean, a line each; only of those that are shown.
-const CLOCK_COLUMNS: &str = "Clock: CPU time lost to a license level that the program does not \
-                             demand, because the culprit runs on a sibling, because it ran on the \
+const CLOCK_COLUMNS: &str = "Clock: CPU time lost to a lower clock than the program's own code \
+                             demands, because the culprit runs on a sibling, because it ran on the \
                              core before (hold), or because the core is throttled on the way to \
-                             the level (rise).";
+                             that clock (rise).";
+const LONGER_COLUMN: &str = "Longer by: than the same work without the loss; a program that loses \
+                             a fifth of its CPU time works for a quarter longer.";
 const WAITED_COLUMN: &str = "Waited: runnable while the culprit had the CPU; a sum over threads, \
                              as CPU time is.";
 const SHARED_CORE_COLUMN: &str = "Shared core: part of the CPU time that a busy sibling takes, by \
                                   a model.";
+
+const UNKNOWN_CULPRIT: &str = "(unknown): the CPU on which the program ran in the end was idle \
+                               while it waited, as while that CPU wakes up; of the clock, no task \
+                               on the core is known to lower it.";
 
 /// The question, the victims, the culprits, the answer of the view, and what the profile cost.
 pub fn text(report: &Report, view: &View) -> String {
@@ -51,6 +57,7 @@ pub fn text(report: &Report, view: &View) -> String {
 fn question(report: &Report) -> String {
     let Report { work, cpu, length_s, .. } = report;
     let cpus = counted(report.cpus as usize, "CPU");
+    let cpu = cpu.as_deref().unwrap_or_default();
     match (&report.scheduler, report.runs) {
         (Some(scheduler), Some(runs)) => {
             let runs = counted(runs as usize, "run");
@@ -66,11 +73,13 @@ fn question(report: &Report) -> String {
 fn victims(report: &Report) -> Vec<String> {
     let has_truth = report.victims.iter().any(|victim| victim.true_overhead_pct.is_some());
     let has_clock = estimator::has_clock(report);
+    let has_samples = report.samples.is_some();
     let mut head = format!("{:20}{:>11}{:>10}", report.by, "CPU time s", "waited s");
     if has_clock {
         head += &format!("{:>12}{:>11}{:>15}", "to clock s", "longer by", "95 %");
         head += if has_truth { "     true" } else { "" };
-        head += "  demands";
+        head += if has_samples { "  pauses" } else { "" };
+        head += if report.cpu.is_some() { "  demands" } else { "" };
     }
     let mut lines = vec![head];
     let least_s = SHOWN_MIN * all_cpu_time_s(report);
@@ -82,7 +91,7 @@ fn victims(report: &Report) -> Vec<String> {
         shown.sort_by(|a, b| b.cpu_time_s.total_cmp(&a.cpu_time_s));
     }
     shown.truncate(ROWS_MAX);
-    lines.extend(shown.iter().map(|it| victim(it, has_clock)));
+    lines.extend(shown.iter().map(|it| victim(it, has_clock, has_samples)));
     let of_focus = report.victims.iter().filter(|it| is_in_focus(it)).count();
     if shown.len() < of_focus {
         let others = of_focus - shown.len();
@@ -96,7 +105,7 @@ fn victims(report: &Report) -> Vec<String> {
     lines
 }
 
-fn victim(victim: &VictimReport, has_clock: bool) -> String {
+fn victim(victim: &VictimReport, has_clock: bool, has_samples: bool) -> String {
     let used = format!(
         "{:20}{:>11.3}{:>10.3}",
         name(&victim.name, 19),
@@ -118,7 +127,9 @@ fn victim(victim: &VictimReport, has_clock: bool) -> String {
         _ => (format!("{lost_s:.3}"), format!("{:.1} %", overhead.value), interval(overhead)),
     };
     let truth = victim.true_overhead_pct.map(|pct| format!("{pct:>7.1} %")).unwrap_or_default();
-    format!("{used}{lost:>12}{longer:>11}{between:>15}{truth}  {}", victim.demands)
+    let samples = if has_samples { format!("{:>8}", victim.samples) } else { String::new() };
+    let demands = victim.demands.as_ref().map(|it| format!("  {it}")).unwrap_or_default();
+    format!("{used}{lost:>12}{longer:>11}{between:>15}{truth}{samples}{demands}")
 }
 
 fn interval(estimate: &EstimateReport) -> String {
@@ -127,7 +138,7 @@ fn interval(estimate: &EstimateReport) -> String {
 
 fn losses(report: &Report) -> Vec<String> {
     let least_s = SHOWN_MIN * all_cpu_time_s(report);
-    let clock_s = |it: &LossReport| it.lost_s.value.max(it.true_lost_s.unwrap_or_default());
+    let clock_s = |it: &LossReport| it.lost_s.known().max(it.true_lost_s.unwrap_or_default());
     let is_in_focus = |it: &LossReport| {
         report.focus.is_empty()
             || report.focus.contains(&it.victim)
@@ -153,8 +164,10 @@ fn losses(report: &Report) -> Vec<String> {
     lines.push(String::new());
     let clock = columns.clock.then_some(CLOCK_COLUMNS);
     let shared_core = columns.shared_core.then_some(SHARED_CORE_COLUMN);
-    let notes = clock.into_iter().chain([WAITED_COLUMN]).chain(shared_core);
-    lines.extend(notes.map(str::to_owned));
+    let unknown = shown.iter().any(|it| it.culprit.is_none()).then_some(UNKNOWN_CULPRIT);
+    let longer = columns.clock.then_some(LONGER_COLUMN);
+    let notes = [longer, clock, Some(WAITED_COLUMN), shared_core, unknown];
+    lines.extend(notes.into_iter().flatten().map(str::to_owned));
     lines
 }
 
@@ -182,11 +195,14 @@ impl Columns {
         let mut row = format!("{:20}{culprit:20}", name(&loss.victim, 19));
         if self.clock {
             // Of what is printed as 0.000 there are no parts.
-            let of_all = |part_s: f64| match loss.lost_s.value {
+            let of_all = |part_s: f64| match loss.lost_s.known() {
                 ..LEAST_S => String::new(),
                 all_s => format!("{:.0} %", 100.0 * part_s / all_s),
             };
-            row += &format!("{:>9.3}", plain(loss.lost_s.value));
+            row += &match loss.lost_s.value {
+                lost_s if lost_s.is_finite() => format!("{:>9.3}", plain(lost_s)),
+                _ => format!("{:>9}", "-"),
+            };
             row += &loss.true_lost_s.map(|lost_s| format!("{lost_s:>8.3}")).unwrap_or_default();
             row += &format!(
                 "{:>9}{:>6}{:>6}",

@@ -8,7 +8,7 @@ use cpu_model::CpuModel;
 use profiler::matrix::Matrix;
 use profiler::recorded::{self, Reading};
 use profiler::time_line::TimeLine;
-use profiler::{By, Cores, Names, Profile, Tally};
+use profiler::{Basis, By, Cores, Names, Profile, Tally};
 use trace::{Event, Header, History, Source};
 
 use super::table::CpuOf;
@@ -41,34 +41,33 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
     let (profile, levels) = recorded::profile_with_levels(&table.cpu, &history, &reading, PARTS);
     ensure!(!profile.groups.is_empty(), "{}: no task is recorded", path.display());
     let has_pauses = has_record(&history, |event| matches!(event, Event::Pause { .. }));
-    let has_counters = recorded::has_counters(&history);
-    let matrix = matrix(&profile, has_pauses, options.seed);
+    let mut matrix = matrix(&profile, has_pauses, options.seed);
     let has_wide = matrix.victims.iter().any(|victim| victim.own_level > 0);
     let has_classes = annotation.wide_tasks > 0 || header.source == Source::Simulated;
-    let estimator = match (has_wide, has_classes) {
-        _ if has_pauses => Estimator::Clock,
-        _ if has_counters => Estimator::Counters,
-        _ if !table.has_levels && !has_classes => Estimator::NoLevels,
-        (true, true) => Estimator::Classes,
-        (true, false) => Estimator::Registers,
-        (false, _) => without_wide(&history),
+    let estimator = match has_pauses {
+        true => Estimator::Clock,
+        false if recorded::has_counters(&history) => Estimator::Counters,
+        false => without_clock(&history, has_wide, has_classes, table.has_levels),
     };
+    let overhead = overhead(&mut matrix, estimator);
     let cores = Cores::of(header, reading.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
+    let cpu = table.of_estimate(estimator);
     let mut victims = victims(&profile, &matrix, None);
+    victims.iter_mut().filter(|_| cpu.is_none()).for_each(|victim| victim.demands = None);
     labels::add(&mut victims, &labels, reading.by);
     let samples = has_pauses.then(|| all_samples(profile.tally, header));
-    let overhead = EstimateReport::scaled(&matrix.overhead_pct, 1.0);
-    let nothing_to_gain = match &samples {
-        Some(samples) => clock::nothing_to_gain(&victims, &overhead, samples),
-        None if has_counters => clock::nothing_counted(&victims, &overhead),
-        None => (estimator == Estimator::NoLevels).then_some(true),
+    let nothing_to_gain = match (estimator, &samples) {
+        (Estimator::NoLevels, _) => Some(true),
+        (Estimator::Counters, _) => clock::nothing_counted(&victims, &overhead),
+        (_, Some(samples)) => clock::nothing_to_gain(&victims, &overhead, samples),
+        (_, None) => None,
     };
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
         machine_cpu: header.facts.get("machine").cloned(),
-        cpu: table.name,
+        cpu,
         scheduler: None,
         seed: options.seed,
         runs: None,
@@ -112,11 +111,33 @@ pub fn matrix(profile: &Profile, has_pauses: bool, seed: u64) -> Matrix {
     if has_pauses { Matrix::of_clocks(profile, seed) } else { Matrix::of_slices(profile, seed) }
 }
 
-/// What a recording without wide code shows.
-fn without_wide(history: &History) -> Estimator {
-    match has_record(history, |event| matches!(event, Event::Registers { .. })) {
-        true => Estimator::NoneShown,
-        false => Estimator::NotRecorded,
+/// The overhead of all programs; of an estimator that knows nothing, no group is known either.
+fn overhead(matrix: &mut Matrix, estimator: Estimator) -> EstimateReport {
+    let basis = match estimator {
+        Estimator::NoneShown | Estimator::NotRecorded => Basis::Unknown,
+        Estimator::Classes | Estimator::Registers => Basis::Table,
+        _ => Basis::Measured,
+    };
+    if basis == Basis::Unknown {
+        matrix.victims.iter_mut().for_each(|victim| victim.basis = basis);
+    }
+    EstimateReport::of(&matrix.overhead_pct, 1.0, basis)
+}
+
+/// What a recording says of wide code where no clock was measured.
+fn without_clock(
+    history: &History,
+    has_wide: bool,
+    has_classes: bool,
+    has_levels: bool,
+) -> Estimator {
+    let has_registers = || has_record(history, |event| matches!(event, Event::Registers { .. }));
+    match (has_wide, has_classes) {
+        (_, false) if !has_levels => Estimator::NoLevels,
+        (true, true) => Estimator::Classes,
+        (true, false) => Estimator::Registers,
+        (false, _) if has_registers() => Estimator::NoneShown,
+        (false, _) => Estimator::NotRecorded,
     }
 }
 
@@ -125,26 +146,36 @@ fn has_record(history: &History, is_it: impl Fn(&Event) -> bool) -> bool {
 }
 
 /// The CPU table that losses are computed by.
-struct Table {
+pub struct Table {
     name: String,
-    cpu: CpuModel,
+    pub cpu: CpuModel,
     /// Whether it is that of the recorded CPU.
     is_own: bool,
+    /// Whether the user or the recording names it.
+    is_named: bool,
     /// Whether the CPU has license levels at all.
     has_levels: bool,
 }
 
 impl Table {
     /// The named one, or else that of the recorded machine.
-    fn of(header: &Header, options: &RunOptions, path: &Path) -> Result<Self> {
+    pub fn of(header: &Header, options: &RunOptions, path: &Path) -> Result<Self> {
         let machine = CpuOf::machine(header.facts.get("machine").map_or("", String::as_str));
         let named = options.cpu.clone().or_else(|| header.cpu.clone());
         let has_levels = named.is_some() || machine != CpuOf::NoLevels;
-        let is_own = named.is_none() && matches!(machine, CpuOf::Machine(_));
+        let is_named = named.is_some();
+        let is_own = !is_named && matches!(machine, CpuOf::Machine(_));
         let name = named.unwrap_or_else(|| machine.table().to_owned());
         let file = path.display().to_string();
         let cpu = options.cpu_model(&name, true).context(options.named_cpu_by(&file))?;
-        Ok(Self { name, cpu, is_own, has_levels })
+        Ok(Self { name, cpu, is_own, is_named, has_levels })
+    }
+
+    /// Its name, if it says something of the recorded CPU or estimates are as if it did.
+    fn of_estimate(&self, estimator: Estimator) -> Option<String> {
+        use Estimator::{Classes, Counters, Registers};
+        let is_as_if = matches!(estimator, Classes | Registers | Counters);
+        (self.is_own || self.is_named || is_as_if).then(|| self.name.clone())
     }
 }
 
@@ -178,7 +209,7 @@ fn stacks(history: &History, args: &Args, losses: &[LossReport]) -> Vec<StackRep
         let is_its = |it: &&LossReport| {
             it.culprit.as_ref() == Some(&stack.culprit) && it.victim != stack.culprit
         };
-        let lost_s: f64 = losses.iter().filter(is_its).map(|it| it.lost_s.value).sum();
+        let lost_s: f64 = losses.iter().filter(is_its).map(|it| it.lost_s.known()).sum();
         stack.lost_s = lost_s * stack.count as f64 / of_culprit[&stack.culprit] as f64;
     }
     stacks.sort_by(|a, b| b.lost_s.total_cmp(&a.lost_s).then(b.count.cmp(&a.count)));

@@ -68,7 +68,7 @@ pub fn run(args: &Args, scenario: &str) -> Result<Report> {
         schema: 1,
         work: work.name_of(case),
         machine_cpu: None,
-        cpu: cpu_name,
+        cpu: Some(cpu_name),
         scheduler: Some(scheduler_name.to_owned()),
         seed: options.seed,
         runs: Some(run_count),

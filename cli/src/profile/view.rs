@@ -24,7 +24,7 @@ pub fn view(report: &Report) -> View {
     ];
     facts.extend(report.machine_cpu.clone().map(|it| ("CPU".to_owned(), it)));
     if estimator::has_clock(report) {
-        facts.push(("CPU table".to_owned(), report.cpu.clone()));
+        facts.extend(report.cpu.clone().map(|it| ("CPU table".to_owned(), it)));
     }
     facts.extend(report.scheduler.clone().map(|it| ("Simulated scheduler".to_owned(), it)));
     if !report.focus.is_empty() {
@@ -97,11 +97,6 @@ fn interval(estimate: &EstimateReport) -> Interval {
     Interval { value: estimate.value, low: estimate.low, high: estimate.high }
 }
 
-/// A table of frequencies has no error that is known.
-fn of_basis(basis: &str, estimate: &EstimateReport) -> Interval {
-    if basis == "table" { Interval::unbounded(estimate.value) } else { interval(estimate) }
-}
-
 fn victim(victim: &VictimReport) -> Victim {
     Victim {
         name: victim.name.clone(),
@@ -109,8 +104,8 @@ fn victim(victim: &VictimReport) -> Victim {
         path: victim.labels.as_ref().map(|it| it.path.clone()),
         cpu_time_s: victim.cpu_time_s,
         waited_s: victim.waited_s,
-        lost_s: of_basis(victim.basis, &victim.lost_s),
-        overhead_pct: of_basis(victim.basis, &victim.overhead_pct),
+        lost_s: interval(&victim.lost_s),
+        overhead_pct: interval(&victim.overhead_pct),
         basis: victim.basis,
         demands: victim.demands.clone(),
     }

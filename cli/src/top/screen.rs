@@ -189,6 +189,16 @@ mod tests {
     }
 
     #[test]
+    fn a_usual_terminal_has_the_whole_help() {
+        let choice = Choice { has_help: true, ..Choice::default() };
+        let (lines, _) = screen(80, 24, &machine(2, 30), &choice);
+        let all = lines.join("\n");
+        for line in help::HELP.lines() {
+            assert!(all.contains(line), "{line}\n{all}");
+        }
+    }
+
+    #[test]
     fn a_few_lines_still_have_the_victims() {
         let (lines, _) = screen(60, 6, &machine(2, 30), &Choice::default());
         assert!(lines.join("\n").contains("VICTIM"), "{lines:#?}");

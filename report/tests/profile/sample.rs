@@ -23,7 +23,7 @@ fn victim(name: &str, cpu_time_s: f64, waited_s: f64, lost_s: f64, basis: &'stat
         lost_s: about(lost_s),
         overhead_pct: about(100.0 * lost_s / (cpu_time_s - lost_s)),
         basis,
-        demands: if name == "x265" { "heavy 512-bit" } else { "none" }.to_owned(),
+        demands: Some(if name == "x265" { "heavy 512-bit" } else { "none" }.to_owned()),
     }
 }
 
@@ -165,7 +165,7 @@ pub fn crowd() -> View {
             name: hostile(number),
             labels: (0..20).map(|label| (hostile(label), hostile(label))).collect(),
             path: Some(hostile(number)),
-            demands: hostile(number),
+            demands: Some(hostile(number)),
             ..victim("", losses[number % 5], losses[number % 4], losses[number % 3], "measured")
         })
         .collect();

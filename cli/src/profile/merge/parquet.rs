@@ -10,7 +10,7 @@ use super::{Loss, Machine, Victim};
 use crate::parquet_bytes;
 
 /// A column of numbers: its name, whether the clock has to be known, and the value.
-type Number = (&'static str, bool, fn(&Loss) -> f64);
+type Number = (&'static str, bool, fn(&Loss) -> Option<f64>);
 
 /// The columns of numbers. Of a machine whose clock is not known, those of the clock are null.
 const NUMBERS: [Number; 8] = [
@@ -20,8 +20,8 @@ const NUMBERS: [Number; 8] = [
     ("by_hold_s", true, |it| it.by_hold_s),
     ("by_sibling_s", true, |it| it.by_sibling_s),
     ("by_transition_s", true, |it| it.by_transition_s),
-    ("waited_s", false, |it| it.waited_s),
-    ("by_shared_core_s", false, |it| it.by_shared_core_s),
+    ("waited_s", false, |it| Some(it.waited_s)),
+    ("by_shared_core_s", false, |it| Some(it.by_shared_core_s)),
 ];
 
 /// A column of labels: its name after `victim_` or `culprit_`, and the value.
@@ -91,8 +91,8 @@ pub fn table(machines: &[Machine]) -> Result<Vec<u8>> {
     .map(|(name, values, is_nullable)| (name.to_owned(), values, is_nullable))
     .into();
     for (name, is_clock, of) in NUMBERS {
-        let values =
-            rows.iter().map(|row| (!is_clock || row.machine.has_clock()).then(|| of(row.loss)));
+        let is_known = |row: &Row| !is_clock || row.machine.has_clock();
+        let values = rows.iter().map(|row| of(row.loss).filter(|_| is_known(row)));
         columns.push((name.to_owned(), Arc::new(values.collect::<Float64Array>()), is_clock));
     }
     columns.extend(labels(&rows));

@@ -98,7 +98,10 @@ fn machine(merged: &Merged, machine: &MachineSum) -> String {
 
 fn loss(merged: &Merged, loss: &LossSum) -> String {
     let (lost, between) = if loss.machines_with_clock > 0 {
-        let between = format!("[{:.3}, {:.3}]", loss.lost_low_s, loss.lost_high_s);
+        let between = match (loss.lost_low_s, loss.lost_high_s) {
+            (Some(low), Some(high)) => format!("[{low:.3}, {high:.3}]"),
+            _ => String::new(),
+        };
         (format!("{:.3}", loss.lost_s), between)
     } else {
         ("-".to_owned(), String::new())

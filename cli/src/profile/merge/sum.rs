@@ -64,9 +64,9 @@ pub struct LossSum {
     /// Of them, those whose losses of clock are known. Without any, 0 is none lost as far as known.
     pub machines_with_clock: u64,
     pub lost_s: f64,
-    /// The 95 % interval: machines err independently.
-    pub lost_low_s: f64,
-    pub lost_high_s: f64,
+    /// The 95 % interval, if that of every machine is known: machines err independently.
+    pub lost_low_s: Option<f64>,
+    pub lost_high_s: Option<f64>,
     pub waited_s: f64,
     pub by_shared_core_s: f64,
 }
@@ -92,14 +92,17 @@ impl Pair {
     fn add(&mut self, number: usize, has_clock: bool, loss: &Loss) {
         if self.last != Some(number) {
             self.machines += 1;
-            self.machines_with_clock += u64::from(has_clock);
+            self.machines_with_clock += u64::from(has_clock && loss.lost_s.value.is_some());
             self.last = Some(number);
         }
-        self.lost_s += loss.lost_s.value;
         self.waited_s += loss.waited_s;
         self.by_shared_core_s += loss.by_shared_core_s;
-        self.halves[0] += (loss.lost_s.value - loss.lost_s.low).powi(2);
-        self.halves[1] += (loss.lost_s.high - loss.lost_s.value).powi(2);
+        let Some(lost_s) = loss.lost_s.value else { return };
+        self.lost_s += lost_s;
+        // A bound that is not known leaves that of the sum open.
+        let half = |bound: Option<f64>| bound.map_or(f64::INFINITY, |it| (it - lost_s).abs());
+        self.halves[0] += half(loss.lost_s.low).powi(2);
+        self.halves[1] += half(loss.lost_s.high).powi(2);
     }
 
     fn sum(self, (cpu, victim, culprit, is_own): Key) -> LossSum {
@@ -112,8 +115,8 @@ impl Pair {
             machines: self.machines,
             machines_with_clock: self.machines_with_clock,
             lost_s: self.lost_s,
-            lost_low_s: (self.lost_s - low).max(self.lost_s.min(0.0)),
-            lost_high_s: self.lost_s + high,
+            lost_low_s: low.is_finite().then(|| (self.lost_s - low).max(self.lost_s.min(0.0))),
+            lost_high_s: high.is_finite().then_some(self.lost_s + high),
             waited_s: self.waited_s,
             by_shared_core_s: self.by_shared_core_s,
         }
@@ -182,7 +185,8 @@ impl MachineSum {
         let mut by_culprit: BTreeMap<&str, f64> = BTreeMap::new();
         for loss in to_others() {
             if let Some(culprit) = &loss.culprit {
-                *by_culprit.entry(culprit).or_default() += loss.lost_s.value + loss.waited_s;
+                *by_culprit.entry(culprit).or_default() +=
+                    loss.lost_s.value.unwrap_or_default() + loss.waited_s;
             }
         }
         let worst = by_culprit.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
@@ -192,7 +196,7 @@ impl MachineSum {
             length_s: machine.length_s,
             cpu_time_s: machine.victims.iter().map(|it| it.cpu_time_s).sum(),
             has_clock: machine.has_clock(),
-            lost_s: to_others().map(|it| it.lost_s.value).sum(),
+            lost_s: to_others().filter_map(|it| it.lost_s.value).sum(),
             waited_s: to_others().filter(|it| it.culprit.is_some()).map(|it| it.waited_s).sum(),
             worst: worst.filter(|(_, cost_s)| *cost_s > 0.0).map(|(worst, _)| {
                 let victim = machine.victims.iter().find(|it| it.name == worst);
@@ -210,25 +214,30 @@ pub mod tests {
     use super::*;
 
     pub fn machine(name: &str, lost_s: f64, half_s: f64) -> Machine {
-        let lost_s = Interval { value: lost_s, low: lost_s - half_s, high: lost_s + half_s };
+        let interval = |value: f64, half: f64| Interval {
+            value: Some(value),
+            low: Some(value - half),
+            high: Some(value + half),
+        };
+        let lost_s = interval(lost_s, half_s);
         let loss = |victim: &str, culprit: &str, lost_s| Loss {
             victim: victim.to_owned(),
             culprit: Some(culprit.to_owned()),
             lost_s,
-            by_hold_s: 0.0,
-            by_sibling_s: 0.0,
-            by_transition_s: 0.0,
+            by_hold_s: Some(0.0),
+            by_sibling_s: Some(0.0),
+            by_transition_s: Some(0.0),
             waited_s: 2.0,
             by_shared_core_s: 1.0,
         };
-        let own = loss("x265", "x265", Interval { value: 90.0, low: 90.0, high: 90.0 });
+        let own = loss("x265", "x265", interval(90.0, 0.0));
         let victim =
             Victim { name: "nginx".to_owned(), labels: None, cpu_time_s: 50.0, waited_s: 1.0 };
         Machine {
             name: name.to_owned(),
             schema: 1,
             machine_cpu: Some("Intel(R) Xeon(R) Gold 6130 CPU @ 2.10GHz".to_owned()),
-            cpu: "xeon-gold-6130".to_owned(),
+            cpu: Some("xeon-gold-6130".to_owned()),
             scheduler: None,
             is_own_table: true,
             estimator: "registers".to_owned(),
@@ -243,8 +252,25 @@ pub mod tests {
         let merged = Merged::of(&[machine("a", 3.0, 0.3), machine("b", 5.0, 0.4)]);
         let loss = merged.losses.iter().find(|it| it.victim == "nginx").unwrap();
         assert_eq!((loss.machines, loss.lost_s, loss.waited_s), (2, 8.0, 4.0));
-        assert!((loss.lost_low_s - 7.5).abs() < 1e-9 && (loss.lost_high_s - 8.5).abs() < 1e-9);
+        let bounds = [loss.lost_low_s.unwrap(), loss.lost_high_s.unwrap()];
+        assert!((bounds[0] - 7.5).abs() < 1e-9 && (bounds[1] - 8.5).abs() < 1e-9);
         assert_eq!(merged.cpu_time_s, 100.0);
+    }
+
+    #[test]
+    fn a_sum_is_as_open_as_its_parts_are_unknown() {
+        let with = |lost_s: Interval| {
+            let mut machine = machine("b", 5.0, 0.0);
+            machine.losses[0].lost_s = lost_s;
+            Merged::of(&[super::tests::machine("a", 3.0, 0.3), machine]).losses
+        };
+        let of_nginx = |all: Vec<LossSum>| all.into_iter().find(|it| it.victim == "nginx").unwrap();
+        let table = Interval { value: Some(5.0), low: None, high: None };
+        let sum = of_nginx(with(table));
+        assert_eq!((sum.lost_s, sum.lost_low_s, sum.lost_high_s), (8.0, None, None));
+        let sum = of_nginx(with(Interval { value: None, ..table }));
+        assert_eq!((sum.lost_s, sum.machines, sum.machines_with_clock), (3.0, 2, 1));
+        assert!(sum.lost_high_s.is_some());
     }
 
     #[test]

@@ -26,15 +26,18 @@ const HEAD_MAX: usize = 13;
 /// What the columns of the table mean. Each is left out of a profile without the quantity.
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
 const CLOCK_NOTE: &str = "\
-Clock: CPU time lost to a license level that the culprit demands and the victim does not.";
+Clock: CPU time lost to a clock that the culprit's code lowers and the victim's does not.";
 const CAUSES_NOTE: &str = "\
 Of it, because the culprit runs on the sibling, because it ran on the core before (hold), or \
-because the core is throttled on the way to the level (rise).";
+because the core is throttled on the way to that clock (rise).";
 const SHARED_NOTE: &str = "\
 Shared core: what a busy sibling takes of the core's execution units, at any clock.";
 const ROW_NOTE: &str = "\
 Package row: lost to the lower turbo row, because cores of the culprit were active.";
 const STALLED_NOTE: &str = "Stalled: waiting for memory, because of the culprit.";
+const UNKNOWN_NOTE: &str = "\
+(unknown): the CPU on which the victim ran in the end was idle while it waited, as while that CPU \
+wakes up; of the clock, no program on the core is known to lower it.";
 const CPU_TIME_NOTE: &str = "All but waiting are part of the victim's CPU time.";
 
 /// A quantity of a matrix.
@@ -211,6 +214,9 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     }
     if heads.contains(&"#waited") && notes.len() > 1 {
         notes.push(CPU_TIME_NOTE);
+    }
+    if losses.iter().any(|loss| loss.culprit.is_none()) {
+        notes.push(UNKNOWN_NOTE);
     }
     let caption = "What programs lost, by victim and culprit";
     let notes = escape(&notes.join(" "));

@@ -14,7 +14,8 @@ const LABELS_MAX: usize = 6;
 const LABEL_MAX: usize = 64;
 
 /// What a basis means, for those that a reader would not guess.
-const BASES: [(&str, &str); 3] = [
+const BASES: [(&str, &str); 4] = [
+    ("unknown", "Unknown: too few samples."),
     ("table", "Table: from classes or registers and a CPU table; no clock was measured."),
     ("assumed", "Assumed: too few samples, and so taken to demand no level itself."),
     ("at least", "At least: demands a level itself, and only part of its loss is known."),
@@ -38,9 +39,13 @@ pub(super) fn programs(view: &View) -> Part {
     let by = words::name(&view.by);
     let mut heads = vec![by.as_str(), "#CPU time", "#waited"];
     if view.has_clock {
-        heads.extend(["#lost to clock", "#longer by", "basis", "demands"]);
+        heads.extend(["#lost to clock", "#longer by", "basis"]);
     }
-    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(view, it)).collect();
+    let has_demands = view.has_clock && shown.iter().any(|it| it.demands.is_some());
+    if has_demands {
+        heads.push("demands");
+    }
+    let rows: Vec<Vec<Cell>> = shown.iter().map(|it| row(view, it, has_demands)).collect();
     let mut html = table("CPU time and losses, by CPU time", &heads, &rows);
     html += &left_out(more, "program");
     let label_note = if has_labels { "Below a name: its labels. " } else { "" };
@@ -55,7 +60,7 @@ pub(super) fn programs(view: &View) -> Part {
     Part { title, html }
 }
 
-fn row(view: &View, victim: &Victim) -> Vec<Cell> {
+fn row(view: &View, victim: &Victim, has_demands: bool) -> Vec<Cell> {
     let labels: Vec<String> = victim
         .labels
         .iter()
@@ -85,8 +90,10 @@ fn row(view: &View, victim: &Victim) -> Vec<Cell> {
             Cell::number(&format!("{least}{}", time(victim.lost_s.value))),
             Cell::number(&longer).remarked(&bounds),
             Cell::text(victim.basis),
-            Cell::text(&name(&victim.demands)),
         ]);
+    }
+    if has_demands {
+        cells.push(Cell::text(&victim.demands.as_deref().map_or("–".to_owned(), name)));
     }
     cells
 }
