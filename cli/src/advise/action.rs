@@ -86,6 +86,9 @@ pub fn actions(situation: &Situation, speedup: impl Fn(&str) -> Option<f64>) -> 
 }
 
 impl Action {
+    /// The mode of `scx_evenkeel` that compensates nothing.
+    pub const FAIR: Self = Self::Scheduler { mode: MODES[0].0 };
+
     /// The action in a few words.
     pub fn name(&self) -> String {
         match self {

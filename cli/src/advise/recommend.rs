@@ -57,6 +57,9 @@ pub struct Advised {
     pub verdict: Option<Verdict>,
     /// Predicted changes; `None`: not simulated.
     pub changes: Option<Changes>,
+    /// Of a mode of scx_evenkeel that compensates: its changes against the mode `fair`, which does
+    /// not. What that one changes is the effect of another scheduler as such.
+    pub changes_from_fair: Option<Changes>,
     pub break_even: Option<BreakEven>,
 }
 
@@ -120,6 +123,7 @@ fn nothing(args: &Args, path: &Path, cpu: Option<String>, why: String) -> Report
         commands: Vec::new(),
         verdict: Some(Verdict::NoDifference),
         changes: None,
+        changes_from_fair: None,
         break_even: None,
     };
     Report {
@@ -159,9 +163,13 @@ fn advised(args: &Args, situation: &Situation) -> Result<Report> {
     let actions = actions(situation, factor);
     let predictions = predict(args, situation, &actions, by)?;
     let late = late_note(situation, &predictions);
-    let pairs = actions.into_iter().zip(&predictions);
-    let mut advised: Vec<Advised> =
-        pairs.map(|(action, prediction)| judged(args, situation, by, action, prediction)).collect();
+    let fair = fair(&actions, &predictions);
+    let judge = |(action, prediction)| {
+        let from_fair = changes_from_fair(situation, &action, prediction, fair);
+        let advised = judged(args, situation, by, action, prediction);
+        Advised { changes_from_fair: from_fair, ..advised }
+    };
+    let mut advised: Vec<Advised> = actions.iter().cloned().zip(&predictions).map(judge).collect();
     advised.sort_by(by_rank);
     Ok(Report {
         schema: 1,
@@ -251,8 +259,34 @@ fn judged(
         action,
         verdict,
         changes,
+        changes_from_fair: None,
         break_even,
     }
+}
+
+/// The work by seed under the mode that compensates nothing.
+fn fair<'a>(actions: &[Action], predictions: &'a [Prediction]) -> &'a [Vec<Done>] {
+    let found = actions.iter().zip(predictions).find(|(action, _)| **action == Action::FAIR);
+    match found {
+        Some((_, Prediction::Done(seeds))) => seeds,
+        _ => &[],
+    }
+}
+
+fn changes_from_fair(
+    situation: &Situation,
+    action: &Action,
+    prediction: &Prediction,
+    fair: &[Vec<Done>],
+) -> Option<Changes> {
+    let (Action::Scheduler { .. }, Prediction::Done(seeds)) = (action, prediction) else {
+        return None;
+    };
+    let pair = |(fair, done): (&Done, &Done)| Done { before: fair.after, after: done.after };
+    let of_seed =
+        |(fair, done): (&Vec<Done>, &Vec<Done>)| fair.iter().zip(done).map(pair).collect();
+    let seeds: Vec<Vec<Done>> = fair.iter().zip(seeds).map(of_seed).collect();
+    changes(situation, &seeds).filter(|_| *action != Action::FAIR)
 }
 
 fn changes(situation: &Situation, seeds: &[Vec<Done>]) -> Option<Changes> {

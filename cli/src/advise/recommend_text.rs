@@ -4,7 +4,7 @@ use silicon::Estimate;
 use silicon::advice::NO_DIFFERENCE_POINTS;
 
 use super::action::Action;
-use super::gains::Verdict;
+use super::gains::{self, Verdict};
 use super::recommend::{Advised, BreakEven, Changes, Report};
 
 /// The question, the table, the answer, each action with its commands, and the limits.
@@ -31,13 +31,18 @@ pub fn text(report: &Report, width: usize) -> String {
     text
 }
 
+/// What is said of a best mode that gains nothing beyond the plain scheduler.
+const AS_FAIR: &str = "\
+ Most of that gain is not compensation: against --mode fair, which compensates nothing, no gain is \
+certain.";
+
 const LIMITS: &str = "\
-Everything here is predicted, not measured. The intervals of 95 % are over seeds of the simulator, \
-and do not contain the errors of its model: for core specialization, predictions from recordings \
-err by 0 to 21 points (docs/measurements/specialization.md). Changes are of the work done in half \
-of the recorded time, against the kernel's EEVDF. Victims are programs whose own code does not \
-lower the clock. ARGUMENTS stands for a program's own arguments. evenkeel trial and evenkeel \
-advise --live measure on the machine.";
+Everything here is predicted, not measured. Values are medians over seeds of the simulator with \
+intervals of 95 %, which do not contain the errors of its model: for core specialization, \
+predictions from recordings err by 0 to 21 points (docs/measurements/specialization.md). Changes \
+are of the work done in half of the recorded time, against the kernel's EEVDF. Victims are \
+programs whose own code does not lower the clock. ARGUMENTS stands for a program's own arguments. \
+evenkeel trial and evenkeel advise --live measure on the machine.";
 
 fn question(report: &Report) -> String {
     match &report.cpu {
@@ -96,8 +101,9 @@ fn answer(report: &Report) -> String {
         return format!(
             "Best: {}. An action gains if one of all work, the victims and the wide programs \
              ({wide}) gains more than {NO_DIFFERENCE_POINTS} % by the whole interval, and none of \
-             the three loses as much.",
-            best.name
+             the three loses as much.{}",
+            best.name,
+            if gains_as_fair(best) { AS_FAIR } else { "" }
         );
     }
     let nothing = format!(
@@ -115,6 +121,14 @@ fn answer(report: &Report) -> String {
     }
 }
 
+/// Whether a mode that compensates gains nothing for certain beyond the one that does not.
+fn gains_as_fair(advised: &Advised) -> bool {
+    let verdict =
+        |it: &Changes| gains::judge(&it.all_pct, it.victims_pct.as_ref(), it.wide_pct.as_ref());
+    let verdict = advised.changes_from_fair.as_ref().map(verdict);
+    verdict.is_some_and(|it| !matches!(it, Verdict::Gains | Verdict::Trades))
+}
+
 /// The programs that gain and lose, or the missing value.
 fn sentences(advised: &Advised) -> Vec<String> {
     if let (Action::Narrow { program, .. }, Some(break_even)) =
@@ -122,7 +136,23 @@ fn sentences(advised: &Advised) -> Vec<String> {
     {
         return vec![missing(program, break_even)];
     }
-    advised.changes.as_ref().map(gainers).unwrap_or_default()
+    let mut sentences = advised.changes.as_ref().map(gainers).unwrap_or_default();
+    sentences.extend(advised.changes_from_fair.as_ref().map(from_fair));
+    sentences
+}
+
+/// What compensation itself changes.
+fn from_fair(changes: &Changes) -> String {
+    let part = |name: &str, change: Option<&Estimate>| {
+        change.map(|it| format!("{name} {} %", interval(it)))
+    };
+    let parts = [
+        part("all work", Some(&changes.all_pct)),
+        part("victims", changes.victims_pct.as_ref()),
+        part("wide programs", changes.wide_pct.as_ref()),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("Against --mode fair, which compensates nothing: {}.", parts.join(", "))
 }
 
 fn missing(program: &str, break_even: &BreakEven) -> String {

@@ -4,6 +4,7 @@ use anyhow::Result;
 use cpu_model::{CpuModel, model_name};
 
 use crate::machine;
+use crate::profile::CpuOf;
 
 /// The CPU that was asked for, or this machine's; `None`: no table that lacks nothing is of this
 /// machine's CPU.
@@ -12,6 +13,16 @@ pub fn find(asked: Option<&str>, cpuinfo: &str) -> Result<Option<CpuModel>> {
         Some(name) => machine::model(name, true).map(Some),
         None => Ok(model_name(cpuinfo).and_then(machine::own_model)),
     }
+}
+
+/// Whether a table is that of this machine's CPU.
+pub fn is_own(cpu: &CpuModel, cpuinfo: &str) -> bool {
+    model_name(cpuinfo).and_then(machine::own_model).is_some_and(|own| own.name == cpu.name)
+}
+
+/// Whether this machine's CPU has license levels, as far as its model name tells.
+pub fn has_levels(cpuinfo: &str) -> bool {
+    model_name(cpuinfo).is_none_or(|name| CpuOf::machine(name) != CpuOf::NoLevels)
 }
 
 #[cfg(test)]
@@ -29,5 +40,13 @@ mod tests {
         assert_eq!(found(None, incomplete), None);
         assert_eq!(found(None, "AMD EPYC 9B14 96-Core Processor"), None);
         assert!(find(Some("nonsense"), "").is_err());
+        let is_own = |asked, name: &str| {
+            let cpuinfo = cpuinfo(name);
+            super::is_own(&find(asked, &cpuinfo).unwrap().unwrap(), &cpuinfo)
+        };
+        assert!(is_own(None, xeon) && is_own(Some("xeon-gold-6130"), xeon));
+        assert!(!is_own(Some("xeon-gold-6130"), "AMD EPYC 9B14 96-Core Processor"));
+        assert!(has_levels(&cpuinfo(xeon)) && has_levels(""));
+        assert!(!has_levels(&cpuinfo("AMD EPYC 9B14 96-Core Processor")));
     }
 }

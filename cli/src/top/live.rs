@@ -41,6 +41,8 @@ pub struct Outputs {
 struct Live<'a> {
     args: &'a Args,
     cpu: Option<CpuModel>,
+    is_own_table: bool,
+    has_levels: bool,
     by: GroupBy,
     collection: Collection,
     totals: Totals,
@@ -58,12 +60,16 @@ struct Live<'a> {
 pub fn run(args: &Args) -> Result<()> {
     // Before any thread starts.
     let signals = EndingSignals::block()?;
-    let cpu = cpu_table::find(args.cpu.as_deref(), &machine::cpuinfo()).context("--cpu")?;
-    let outputs = outputs(args, cpu.as_ref())?;
+    let cpuinfo = machine::cpuinfo();
+    let cpu = cpu_table::find(args.cpu.as_deref(), &cpuinfo).context("--cpu")?;
+    let is_own_table = cpu.as_ref().is_some_and(|cpu| cpu_table::is_own(cpu, &cpuinfo));
+    let outputs = outputs(args, cpu.as_ref(), is_own_table)?;
     let collection = Collection::start(args.by.into(), cpu.as_ref())?;
     let live = Live {
         args,
         cpu,
+        is_own_table,
+        has_levels: cpu_table::has_levels(&cpuinfo),
         by: args.by,
         collection,
         totals: Totals::default(),
@@ -90,7 +96,7 @@ fn is_interactive() -> bool {
     stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-fn outputs(args: &Args, cpu: Option<&CpuModel>) -> Result<Outputs> {
+fn outputs(args: &Args, cpu: Option<&CpuModel>, is_own_table: bool) -> Result<Outputs> {
     let json_is_stdout = args.json.as_ref().is_some_and(|path| path.as_os_str() == "-");
     let json = args.json.as_ref().map(|path| -> Result<Box<dyn Write>> {
         if json_is_stdout {
@@ -103,7 +109,7 @@ fn outputs(args: &Args, cpu: Option<&CpuModel>) -> Result<Outputs> {
     let json = json.transpose()?;
     let metrics = args.prometheus.map(|address| -> Result<Arc<Metrics>> {
         let cpu_table = cpu.map(|cpu| cpu.name.clone());
-        let metrics = Arc::new(Metrics::new(About { by: args.by.name(), cpu_table }));
+        let metrics = Arc::new(Metrics::new(About { by: args.by.name(), cpu_table, is_own_table }));
         let bound = serve::start(address, Arc::clone(&metrics))?;
         if args.no_screen || !is_interactive() {
             eprintln!("evenkeel: metrics are at http://{bound}/metrics");
@@ -187,6 +193,8 @@ impl Live<'_> {
             scheduler: machine::scheduler(),
             by: self.by.name(),
             cpu_table: self.cpu.as_ref().map(|cpu| cpu.name.clone()),
+            is_own_table: self.is_own_table,
+            has_levels: self.has_levels,
             own_cpu_pct: self.spent.0.saturating_sub(before_ns) as f64 * 100.0 / passed_ns,
             given_back: self.scheduler.given_back(),
         }

@@ -20,6 +20,8 @@ pub struct About {
     pub by: &'static str,
     /// Name of the CPU table; `None`: there is none, and nothing is known of lost clock.
     pub cpu_table: Option<String>,
+    /// Whether the table is that of this machine's CPU; else losses are as if on that CPU.
+    pub is_own_table: bool,
 }
 
 /// The totals that are served, and their text while they are the newest.
@@ -130,6 +132,7 @@ impl Page {
         let labels = [
             ("by", self.about.by),
             ("cpu_table", self.about.cpu_table.as_deref().unwrap_or_default()),
+            ("is_own_table", if self.about.is_own_table { "true" } else { "false" }),
             ("version", env!("CARGO_PKG_VERSION")),
         ];
         let kind = MetricType::Gauge;
@@ -214,7 +217,7 @@ mod tests {
 
     fn samples(cpu_table: Option<&str>) -> String {
         let cpu_table = cpu_table.map(str::to_owned);
-        let metrics = Metrics::new(About { by: "process", cpu_table });
+        let metrics = Metrics::new(About { by: "process", cpu_table, is_own_table: true });
         metrics.set(&totals(), 250_000_000);
         let text = metrics.text();
         assert!(Arc::ptr_eq(&text, &metrics.text()), "it is written once a reading");
@@ -235,7 +238,7 @@ evenkeel_cpu_held_seconds_total{cpu="0"} 0.5
 evenkeel_collector_cpu_seconds_total 0.25
 evenkeel_collector_readings_total 4.0
 evenkeel_collector_without_room_total 0.0
-evenkeel_collector_info{by="process",cpu_table="a",version="VERSION"} 1"#;
+evenkeel_collector_info{by="process",cpu_table="a",is_own_table="true",version="VERSION"} 1"#;
         let expected = expected.replace("VERSION", env!("CARGO_PKG_VERSION"));
         assert_eq!(samples(Some("a")), expected.trim_start());
     }

@@ -78,16 +78,31 @@ pub fn notes(view: &View) -> Vec<String> {
             given.mode, given.refunded_pct, given.refunds_per_s, given.billed_pct
         ));
     }
-    if view.machine.cpu_table.is_none() {
-        notes.push(
-            "slower and lost are not known: no complete table of this CPU (--cpu)".to_owned(),
-        );
-    }
+    notes.push(basis(&view.machine));
     if view.without_room > 0 {
         let times = view.without_room;
         notes.push(format!("figures are too small: {times} times found no room in the kernel"));
     }
     notes
+}
+
+/// What losses of clock rest on.
+fn basis(machine: &Machine) -> String {
+    match &machine.cpu_table {
+        Some(cpu) if machine.is_own_table => format!(
+            "SLOWER and LOST: by 512-bit registers and the table {cpu} of this CPU; no clock is \
+             measured"
+        ),
+        Some(cpu) => format!(
+            "SLOWER and LOST: as if on {cpu} (--cpu), by 512-bit registers; no clock is measured"
+        ),
+        None if machine.has_levels => {
+            "SLOWER and LOST are not known: no complete table of this CPU (--cpu)".to_owned()
+        }
+        None => "SLOWER and LOST: nothing to lose, as this CPU has no license levels (as if it \
+                 had: --cpu xeon-gold-6130)"
+            .to_owned(),
+    }
 }
 
 fn cpu(view: &View, row: &CpuRow) -> String {

@@ -43,6 +43,10 @@ pub struct Machine {
     pub by: &'static str,
     /// Name of the CPU table; `None`: there is none, and nothing is known of lost clock.
     pub cpu_table: Option<String>,
+    /// Whether the table is that of this machine's CPU; else losses are as if on that CPU.
+    pub is_own_table: bool,
+    /// Whether this machine's CPU has license levels, as far as its model name tells.
+    pub has_levels: bool,
     /// CPU time of this command, of one CPU; without what its probes add to each switch.
     pub own_cpu_pct: f64,
     /// What `scx_evenkeel` did, where it runs.

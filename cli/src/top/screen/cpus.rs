@@ -38,10 +38,11 @@ pub fn draw(frame: &mut Frame<'_>, area: Rect, view: &View, setting: &Setting<'_
     let block = panel(title);
     let inner = block.inner(area);
     frame.render_widget(block, area);
-    let columns = Layout::horizontal(vec![Constraint::Fill(1); usize::from(beside)]).spacing(2);
+    let places = Layout::horizontal(vec![Constraint::Fill(1); usize::from(beside)]).spacing(2);
+    let columns = Columns::of(view);
     let rows = shown.len().div_ceil(usize::from(beside)).max(1);
-    for (area, cpus) in columns.split(inner).iter().zip(shown.chunks(rows)) {
-        frame.render_widget(table(cpus, setting), *area);
+    for (area, cpus) in places.split(inner).iter().zip(shown.chunks(rows)) {
+        frame.render_widget(table(cpus, columns, setting), *area);
     }
     scrolled
 }
@@ -58,41 +59,63 @@ fn title(view: &View, shown: &[CpuRow]) -> String {
     }
 }
 
-fn table<'a>(cpus: &'a [CpuRow], setting: &Setting<'_>) -> Table<'a> {
-    let widths = [
+/// Which columns have a figure on this machine.
+#[derive(Clone, Copy)]
+struct Columns {
+    clock: bool,
+    level: bool,
+}
+
+impl Columns {
+    fn of(view: &View) -> Self {
+        let clock = view.cpus.iter().any(|cpu| cpu.clock_mhz.is_some());
+        Self { clock, level: view.machine.cpu_table.is_some() }
+    }
+
+    /// Those of six that are shown.
+    fn keep<T>(self, [number, bar, busy, clock, level, group]: [T; 6]) -> Vec<T> {
+        let clock = self.clock.then_some(clock);
+        let level = self.level.then_some(level);
+        [number, bar, busy].into_iter().chain(clock).chain(level).chain([group]).collect()
+    }
+}
+
+fn table<'a>(cpus: &'a [CpuRow], columns: Columns, setting: &Setting<'_>) -> Table<'a> {
+    let widths = columns.keep([
         Constraint::Length(3),
         Constraint::Length(BAR as u16),
         Constraint::Length(4),
         Constraint::Length(4),
         Constraint::Length(3),
         Constraint::Fill(1),
-    ];
-    let head = ["CPU", "BUSY", "%", "MHz", "LVL", "HOLDER/RUNS"].map(|title| match title {
+    ]);
+    let group = if columns.level { "HOLDER/RUNS" } else { "RUNS" };
+    let head = ["CPU", "BUSY", "%", "MHz", "LVL", group].map(|title| match title {
         "CPU" | "%" | "MHz" | "LVL" => Cell::from(Line::from(title).right_aligned()),
         _ => Cell::from(title),
     });
-    let rows = cpus.iter().map(|cpu| row(cpu, setting));
-    Table::new(rows, widths).header(Row::new(head).dim()).column_spacing(1)
+    let rows = cpus.iter().map(|cpu| Row::new(columns.keep(cells(cpu, setting))));
+    Table::new(rows, widths).header(Row::new(columns.keep(head)).dim()).column_spacing(1)
 }
 
-fn row<'a>(cpu: &'a CpuRow, setting: &Setting<'_>) -> Row<'a> {
+fn cells<'a>(cpu: &'a CpuRow, setting: &Setting<'_>) -> [Cell<'a>; 6] {
     let right = |text: String| Cell::from(Line::from(text).right_aligned());
     let full = (cpu.busy_pct / 100.0 * BAR as f64).round() as usize;
     let bar = Span::styled("|".repeat(full.min(BAR)), shade(setting, Color::Green));
     let clock = cpu.clock_mhz.map_or("-".to_owned(), |mhz| mhz.to_string());
     let level = if cpu.level > 0 { cpu.level.to_string() } else { "-".to_owned() };
     // A core that holds a level is of interest for the group that demanded it.
-    let who = match (&cpu.holder, &cpu.running) {
+    let group = match (&cpu.holder, &cpu.running) {
         (Some(holder), _) => Span::styled(holder.as_str(), shade(setting, Color::Magenta)),
         (None, Some(running)) => Span::from(running.as_str()),
         (None, None) => Span::from("-"),
     };
-    Row::new([
+    [
         right(cpu.cpu.to_string()),
         Cell::from(bar),
         right(format!("{:.0}", cpu.busy_pct)),
         right(clock),
         right(level),
-        Cell::from(who),
-    ])
+        Cell::from(group),
+    ]
 }
