@@ -97,7 +97,10 @@ pub enum ReadError {
         line: u64,
     },
     /// The file ends before its last line.
-    #[error("the file is cut off after line {line}")]
+    #[error(
+        "the file is cut off: its end, which has the names of all tasks, is missing after {line} \
+         unpacked lines. Copy the whole file"
+    )]
     Truncated {
         /// Last whole line.
         line: u64,

@@ -21,10 +21,10 @@ pub fn sentences(report: &Report) -> Vec<String> {
             let dropped = samples.switched + samples.held + samples.halted;
             let all = samples.taken + dropped + samples.idle;
             format!(
-                "Estimated with pauses: {} samples, {:.0} a second; {dropped} without a result, \
-                 as another task came, and {} of idle CPUs",
-                samples.taken,
+                "Estimated with simulated pauses of cores, {:.0} a second: {} of a task, {dropped} \
+                 without a result, as another task came, and {} of an idle CPU",
                 all as f64 / report.length_s,
+                samples.taken,
                 samples.idle,
             )
         }

@@ -125,6 +125,8 @@ pub struct Recordings<'a> {
     /// `None`: a user who asks for pauses gets the clock that they time, or no counter opens.
     counters: Option<Counters>,
     lack_of_counters: Option<String>,
+    /// What a recording costs.
+    announcement: String,
     folder: tempfile::TempDir,
 }
 
@@ -138,8 +140,11 @@ pub struct Recorded {
 }
 
 impl<'a> Recordings<'a> {
-    /// Makes room for recordings, and tells what they cost.
+    /// Makes room for recordings.
     pub fn start(args: &'a Args, facts: &'a Facts) -> Result<Self> {
+        if let Some(name) = &args.run.cpu {
+            args.run.cpu_model(name, true).context("--cpu")?;
+        }
         let folder = tempfile::tempdir().context("making a folder for the recording")?;
         let pauses = args.pauses(facts)?;
         let opened = pauses.is_none().then(|| counters(facts));
@@ -148,18 +153,9 @@ impl<'a> Recordings<'a> {
             Some(Ok(counters)) => (Some(counters), None),
             Some(Err(refusal)) => (None, lack_of_counters(facts, refusal)),
         };
-        let recordings = Self { args, facts, pauses, counters, lack_of_counters, folder };
-        eprint!("{}", expected_cost(facts.online.len(), recordings.duration()));
-        if let Some(plan) = &recordings.pauses {
-            eprint!("{}", cost_of_pauses(plan));
-        }
-        Ok(recordings)
-    }
-
-    /// Length of a recording; `None`: until the command ends.
-    fn duration(&self) -> Option<Duration> {
-        let live = &self.args.live;
-        live.duration.or_else(|| live.command.is_empty().then_some(DURATION))
+        let cost = expected_cost(facts.online.len(), duration(&args.live));
+        let announcement = cost + &pauses.as_ref().map(cost_of_pauses).unwrap_or_default();
+        Ok(Self { args, facts, pauses, counters, lack_of_counters, announcement, folder })
     }
 
     /// The file of a recording; that of the first one is kept if the user asks for it.
@@ -179,7 +175,7 @@ impl<'a> Recordings<'a> {
         let has_messages = self.args.live.record.is_some();
         let plan = Plan {
             output: &path,
-            duration: self.duration(),
+            duration: duration(&self.args.live),
             wanted: Wanted {
                 marks: &[],
                 messages: has_messages,
@@ -189,6 +185,7 @@ impl<'a> Recordings<'a> {
             words,
             facts: self.facts,
             pauses: self.pauses.clone(),
+            announcement: if is_first { &self.announcement } else { "" },
         };
         let ended = record(plan, command)?;
         let mut report = recorded::run(self.args, &path, &title(words.first()))?;
@@ -199,6 +196,11 @@ impl<'a> Recordings<'a> {
         }
         Ok(Recorded { report, code: ended.code, end: ended.end })
     }
+}
+
+/// Length of a recording; `None`: until the command ends.
+fn duration(live: &Live) -> Option<Duration> {
+    live.duration.or_else(|| live.command.is_empty().then_some(DURATION))
 }
 
 /// Counters of license levels, which tell more than registers and a CPU table, and cost less than

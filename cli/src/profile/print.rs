@@ -226,7 +226,7 @@ fn stacks(report: &Report) -> Vec<String> {
     }
     let mut lines = vec![
         String::new(),
-        format!("{:20}{:>7}{:>12}  innermost functions", "wide code of", "seen", "cost s"),
+        format!("{:20}{:>7}{:>12}  innermost functions", "wide code of", "times", "cost s"),
     ];
     lines.extend(report.stacks.iter().take(STACKS_SHOWN).map(|stack| {
         let from = stack.functions.len().saturating_sub(FUNCTIONS_SHOWN);

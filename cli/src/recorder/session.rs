@@ -37,6 +37,8 @@ pub struct Plan<'a> {
     pub facts: &'a Facts,
     /// How cores are paused, if they are.
     pub pauses: Option<pauses::Plan>,
+    /// Lines that are printed once the recording has begun, and so nothing can refuse it.
+    pub announcement: &'a str,
 }
 
 /// How a recording ended.
@@ -86,6 +88,7 @@ pub fn record(plan: Plan<'_>, mut command: Option<Workload>) -> Result<Ended> {
             let name = plan.words[0].to_string_lossy();
             command.start().with_context(|| format!("cannot run {name}"))?;
         }
+        eprint!("{}", plan.announcement);
         let why = inputs.follow(&plan, &signals, command.as_ref(), &full)?;
         let not_taken = inputs.end()?;
         let end = command.take().map(Workload::end).transpose().context("ending the command")?;

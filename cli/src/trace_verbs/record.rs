@@ -83,6 +83,7 @@ pub fn run(args: Args) -> Result<()> {
         words: &args.command,
         facts: &facts,
         pauses: None,
+        announcement: "",
     };
     let ended = recorder::record(plan, command)?;
     eprintln!("{}: {} switches", args.output.display(), ended.switches);

@@ -178,11 +178,11 @@ fn histories_that_are_damaged_are_refused_by_every_verb() {
     let cases: [(Vec<u8>, &str); 8] = [
         (Vec::new(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
         (b"junk\x1b\xff".to_vec(), "rec.ektrace: no history; `evenkeel trace import` makes one"),
-        (whole[..8].to_vec(), "rec.ektrace: the file is cut off after line 0"),
-        (whole[..whole.len() / 2].to_vec(), "rec.ektrace: the file is cut off after line "),
+        (whole[..8].to_vec(), "rec.ektrace: the file is cut off: its end"),
+        (whole[..whole.len() / 2].to_vec(), "rec.ektrace: the file is cut off: its end"),
         (flipped, "rec.ektrace: "),
         (packed("{\"schema\":1}\n"), "rec.ektrace: line 1: "),
-        (packed(BEGIN), "rec.ektrace: the file is cut off after line 1"),
+        (packed(BEGIN), "rec.ektrace: the file is cut off: its end"),
         (
             packed("{\"ektrace\":{\"schema\":6}}\n"),
             "rec.ektrace: line 1, field schema: 6 is newer than 5, the newest that can be read",

@@ -81,7 +81,9 @@ fn no_loss(view: &View) -> String {
              when; pauses measure it.",
             name(&victim.name)
         ),
-        None => "No program lost a thousandth of all CPU time to the clock of another.".to_owned(),
+        None => {
+            "No program lost 0.1 % of all CPU time to a clock that another one lowered.".to_owned()
+        }
     }
 }
 
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_loss_below_a_thousandth_is_none() {
-        let none = "No program lost a thousandth of all CPU time to the clock of another.";
+        let none = "No program lost 0.1 % of all CPU time to a clock that another one lowered.";
         assert_eq!(answer(&view(0.019, 0.0, true)), [none]);
         let waits = "nginx waited 10.00 s for a CPU that x265 had: 50.0 % of the time for which it \
                      was runnable.";

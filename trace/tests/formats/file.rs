@@ -105,7 +105,11 @@ fn other_files_are_named() {
 
 #[test]
 fn a_cut_off_file_is_named_with_its_last_line() {
-    assert_eq!(said(&[MAGIC, COMES]), "the file is cut off after line 2");
+    assert_eq!(
+        said(&[MAGIC, COMES]),
+        "the file is cut off: its end, which has the names of all tasks, is missing after 2 \
+         unpacked lines. Copy the whole file"
+    );
     let whole = read(&[MAGIC, COMES, TASK, &end(1)]).unwrap().write(Vec::new()).unwrap();
     for length in 1..whole.len() {
         assert!(History::read(&whole[..length]).is_err(), "{length}");

@@ -131,6 +131,8 @@ fn answer(merged: &Merged) -> String {
             merged.machines.len(),
             merged.number(&it.cpu).map_or_else(String::new, |cpu| format!(" (CPU {cpu})"))
         ),
-        None => "No program loses a thousandth of all CPU time to the clock of another.".to_owned(),
+        None => {
+            "No program loses 0.1 % of all CPU time to a clock that another one lowered.".to_owned()
+        }
     }
 }

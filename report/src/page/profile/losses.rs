@@ -117,7 +117,7 @@ fn title(view: &View) -> String {
             return format!("{culprit} cost other programs {} {how}", time(*cost_s));
         }
     }
-    "No program lost a thousandth of all CPU time to another".to_owned()
+    "No program lost 0.1 % of all CPU time to another".to_owned()
 }
 
 /// Names and the sums of their values, the largest first.
