@@ -1,5 +1,5 @@
-//! How much may a group have lost though none of its random moments shows a loss? More moments
-//! than none with a loss exclude no less.
+//! How much may a group have lost though none of its random moments shows a loss? Moments of which
+//! some show a loss exclude no more.
 
 use cpu_model::Turbo;
 
@@ -29,7 +29,7 @@ impl Unseen {
         }
         let worst = worst_loss(&profile.cpu.turbo);
         let most_ns =
-            |moments: usize, time_ns: u64| time_ns as f64 * worst * share_without_sight(moments);
+            |moments: usize, time_ns: u64| time_ns as f64 * worst * unseen_share_max(moments);
         let by_group = known.iter().zip(times);
         Self {
             ns: by_group.map(|(&known, times)| most_ns(known, times.cpu_time_ns)).collect(),
@@ -40,7 +40,7 @@ impl Unseen {
 
 /// The largest share of the time that moments with a loss may have if none of so many random ones
 /// had a loss: the bound of Clopper and Pearson. 1 without a moment.
-fn share_without_sight(moments: usize) -> f64 {
+fn unseen_share_max(moments: usize) -> f64 {
     if moments == 0 { 1.0 } else { 1.0 - TAIL.powf(1.0 / moments as f64) }
 }
 
@@ -57,10 +57,10 @@ mod tests {
 
     #[test]
     fn so_many_moments_without_a_loss_leave_so_much_open() {
-        assert_eq!(share_without_sight(0), 1.0);
+        assert_eq!(unseen_share_max(0), 1.0);
         // The chance that 11 moments show no loss, if 28.5 % of the time has one, is 2.5 %.
         assert!((0.715_f64.powi(11) - TAIL).abs() < 1e-4);
-        assert!((share_without_sight(11) - 0.285).abs() < 1e-3);
-        assert!((share_without_sight(1000) - 3.7e-3).abs() < 1e-4);
+        assert!((unseen_share_max(11) - 0.285).abs() < 1e-3);
+        assert!((unseen_share_max(1000) - 3.7e-3).abs() < 1e-4);
     }
 }

@@ -3,6 +3,7 @@
 use cpu_model::Class;
 use serde::Serialize;
 
+use crate::control_groups::Version;
 use crate::facts::{Access, CpuidFaulting, Facts, SchedExt, Scheduler};
 use crate::pmu::{Offer, Question, Refusal};
 use crate::remedies;
@@ -390,7 +391,11 @@ fn control_groups(facts: &Facts) -> String {
     // The root group tells nothing: a container with a cgroup namespace of its own shows that, too.
     let own = facts.own_group.as_ref().filter(|own| own.path != "/");
     let own = own.map(|own| format!("; this command: {}", own.short_name()));
-    census.sentence() + &own.unwrap_or_default()
+    let limit = match census.version {
+        Version::V1 | Version::Hybrid => "; profile and top tell only groups of v2 apart",
+        Version::V2 | Version::None => "",
+    };
+    census.sentence() + &own.unwrap_or_default() + limit
 }
 
 fn counted(count: usize, what: &str) -> String {

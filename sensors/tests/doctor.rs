@@ -291,4 +291,9 @@ fn the_machine_has_a_row_for_its_control_groups() {
         facts.own_group = Some(own);
     });
     assert_eq!(row(&report), "v2, 2 groups; containers: 1 docker; this command: abababababab");
+    let report = changed(|facts| {
+        facts.control_groups =
+            Some(Census::of(Version::Hybrid, false, [Labels::of_path("/")].iter()));
+    });
+    assert!(row(&report).ends_with("; profile and top tell only groups of v2 apart"));
 }

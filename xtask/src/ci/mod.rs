@@ -8,6 +8,7 @@ mod c_format;
 mod cargo;
 mod checker;
 mod exports;
+mod figures;
 mod install;
 mod page;
 mod pprof;
@@ -56,6 +57,11 @@ const LONG: &[Step] = &[
     Step { name: "inputs", claim: "damaged input breaks no reader", run: cargo::inputs },
     Step { name: "release", claim: "release builds give the same bytes", run: cargo::release },
     Step { name: "build", claim: "the commands build as they are shipped", run: cargo::build },
+    Step {
+        name: "figures",
+        claim: "the README counts the published figures as they are answered",
+        run: figures::check,
+    },
     Step {
         name: "install",
         claim: "it installs, explains itself and goes away",

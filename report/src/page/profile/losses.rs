@@ -17,7 +17,7 @@ use crate::svg::{Heat, heat};
 /// How many victims and culprits a matrix shows, and how many pairs the table has: if any did,
 /// those that lost a thousandth of all CPU time.
 const SHOWN: (usize, usize) = (24, 8);
-const ROWS_MAX: usize = 100;
+const ROWS_MAX: usize = 30;
 /// The strongest colour is for no smaller share, so that little does not look like much.
 const STRONGEST_MIN_PCT: f64 = 5.0;
 /// How many characters of a culprit's name have room above a column of a matrix.
@@ -27,6 +27,7 @@ const HEAD_MAX: usize = 13;
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
 const CLOCK_NOTE: &str = "\
 Clock: CPU time lost to a clock that the culprit's code lowers and the victim's does not.";
+const NO_CLOCK_NOTE: &str = "No pair lost 0.1 % of all CPU time by the clock.";
 const CAUSES_NOTE: &str = "\
 Of it, because the culprit runs on the sibling, because it ran on the core before (hold), or \
 because the core is throttled on the way to that clock (rise).";
@@ -184,6 +185,10 @@ fn figure(view: &View, quantity: &Quantity) -> String {
 /// The table, with a column for each quantity that the profile has.
 fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     let has = |of: fn(&Loss) -> f64| losses.iter().any(|loss| known(of(loss)) > 0.0);
+    // A column that is all dashes and noise hides what was lost otherwise.
+    let least_s = SHOWN_MIN * all_cpu_time_s(view);
+    let is_large = |loss: &&Loss| known(loss.lost_s.value) >= least_s;
+    let has_clock = view.has_clock && losses.iter().any(is_large);
     let mut heads = vec!["victim", "culprit"];
     let mut notes = Vec::new();
     let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(view, loss)).collect();
@@ -196,7 +201,7 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     if has(|loss| loss.waited_s) {
         add(&["#waited"], WAITED_NOTE, &|loss| one(time(loss.waited_s)));
     }
-    if view.has_clock {
+    if has_clock {
         add(&["#clock", "#of CPU time"], CLOCK_NOTE, &|loss| clock(view, loss));
         if has(|loss| loss.by_sibling_s + loss.by_hold_s + loss.by_transition_s) {
             add(&["#sibling", "#hold", "#rise"], CAUSES_NOTE, &causes);
@@ -214,6 +219,9 @@ fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     }
     if heads.contains(&"#waited") && notes.len() > 1 {
         notes.push(CPU_TIME_NOTE);
+    }
+    if view.has_clock && !has_clock {
+        notes.push(NO_CLOCK_NOTE);
     }
     if losses.iter().any(|loss| loss.culprit.is_none()) {
         notes.push(UNKNOWN_NOTE);
