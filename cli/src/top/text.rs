@@ -89,19 +89,16 @@ pub fn notes(view: &View) -> Vec<String> {
 /// What losses of clock rest on.
 fn basis(machine: &Machine) -> String {
     match &machine.cpu_table {
-        Some(cpu) if machine.is_own_table => format!(
-            "SLOWER and LOST: by 512-bit registers and the table {cpu} of this CPU; no clock is \
-             measured"
-        ),
-        Some(cpu) => format!(
-            "SLOWER and LOST: as if on {cpu} (--cpu), by 512-bit registers; no clock is measured"
-        ),
-        None if machine.has_levels => {
-            "SLOWER and LOST are not known: no complete table of this CPU (--cpu)".to_owned()
+        Some(cpu) if machine.is_own_table => {
+            format!("SLOWER, LOST: by the table {cpu} of this CPU, no clock measured")
         }
-        None => "SLOWER and LOST: nothing to lose, as this CPU has no license levels (as if it \
-                 had: --cpu xeon-gold-6130)"
-            .to_owned(),
+        Some(cpu) => format!("SLOWER, LOST: as if on {cpu} (--cpu), no clock measured"),
+        None if machine.has_levels => {
+            "SLOWER, LOST: not known, as no complete table is of this CPU (--cpu)".to_owned()
+        }
+        None => {
+            "SLOWER, LOST: none, as this CPU has no license levels (--cpu: as if it had)".to_owned()
+        }
     }
 }
 

@@ -65,6 +65,16 @@ fn the_matrix_has_percentages_and_seconds_of_every_pair() {
 }
 
 #[test]
+fn a_clock_that_costs_nothing_has_neither_matrix_nor_columns() {
+    let mut view = sample::view();
+    assert!(profile_page(&view).contains("Lost to the clock"));
+    view.losses.iter_mut().for_each(|loss| loss.lost_s = Interval::unbounded(1e-4));
+    let page = profile_page(&view);
+    assert!(!page.contains("Lost to the clock"));
+    assert!(page.contains("All pairs together lost less than 0.1 % of all CPU time by the clock."));
+}
+
+#[test]
 fn a_name_shows_its_path_where_the_pointer_is() {
     let page = profile_page(&sample::view());
     let hinted = "<span title=\"/kubepods.slice/nginx-7c9f.scope\">nginx</span>";

@@ -27,7 +27,7 @@ const HEAD_MAX: usize = 13;
 const WAITED_NOTE: &str = "Waited: runnable while the culprit had the CPU.";
 const CLOCK_NOTE: &str = "\
 Clock: CPU time lost to a clock that the culprit's code lowers and the victim's does not.";
-const NO_CLOCK_NOTE: &str = "No pair lost 0.1 % of all CPU time by the clock.";
+const NO_CLOCK_NOTE: &str = "All pairs together lost less than 0.1 % of all CPU time by the clock.";
 const CAUSES_NOTE: &str = "\
 Of it, because the culprit runs on the sibling, because it ran on the core before (hold), or \
 because the core is throttled on the way to that clock (rise).";
@@ -68,12 +68,13 @@ const WAITED: Quantity = Quantity {
 /// The matrices and the table.
 pub(super) fn losses(view: &View) -> Part {
     let mut html = String::new();
-    let quantities = if view.has_clock { vec![CLOCK, WAITED] } else { vec![WAITED] };
+    let has_clock = is_clock_worth_showing(view);
+    let quantities = if has_clock { vec![CLOCK, WAITED] } else { vec![WAITED] };
     for quantity in &quantities {
         html += &figure(view, quantity);
     }
     if !html.is_empty() {
-        let clock = if view.has_clock { "of CPU time for the clock, and " } else { "" };
+        let clock = if has_clock { "of CPU time for the clock, and " } else { "" };
         html = format!(
             "<p class=\"soft\">Victims down, culprits across. Percent {clock}of runnable time for \
              waiting, both the victim's; a stronger colour is a larger share.</p>\n\
@@ -182,13 +183,17 @@ fn figure(view: &View, quantity: &Quantity) -> String {
     )
 }
 
+/// Whether all pairs together lost enough by the clock: dashes and noise would hide what was lost
+/// otherwise.
+fn is_clock_worth_showing(view: &View) -> bool {
+    let lost_s: f64 = view.losses.iter().map(|loss| known(loss.lost_s.value).max(0.0)).sum();
+    view.has_clock && lost_s >= SHOWN_MIN * all_cpu_time_s(view)
+}
+
 /// The table, with a column for each quantity that the profile has.
 fn all_kinds(view: &View, losses: &[&Loss]) -> String {
     let has = |of: fn(&Loss) -> f64| losses.iter().any(|loss| known(of(loss)) > 0.0);
-    // A column that is all dashes and noise hides what was lost otherwise.
-    let least_s = SHOWN_MIN * all_cpu_time_s(view);
-    let is_large = |loss: &&Loss| known(loss.lost_s.value) >= least_s;
-    let has_clock = view.has_clock && losses.iter().any(is_large);
+    let has_clock = is_clock_worth_showing(view);
     let mut heads = vec!["victim", "culprit"];
     let mut notes = Vec::new();
     let mut rows: Vec<Vec<Cell>> = losses.iter().map(|loss| names(view, loss)).collect();
