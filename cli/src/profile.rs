@@ -276,7 +276,7 @@ pub struct VictimReport {
     samples: usize,
     /// "measured"; "table": by classes or registers and a CPU table; "assumed": too few samples,
     /// taken to demand no level; "at least": demands a level, and is never taken for a victim of
-    /// that level; "unknown": too few samples.
+    /// that level; "unknown": too few samples, or no estimate of any group.
     basis: &'static str,
     /// The highest level that its tasks demand, by the CPU table.
     demands: Option<String>,
@@ -470,14 +470,17 @@ fn losses(
         }
     };
     let mut losses: Vec<LossReport> = matrix.entries.iter().map(of).collect();
-    losses.sort_by(|a, b| {
-        let clock = |it: &LossReport| it.lost_s.known().max(it.true_lost_s.unwrap_or_default());
-        clock(b).total_cmp(&clock(a)).then(b.all_s().total_cmp(&a.all_s()))
-    });
+    losses
+        .sort_by(|a, b| b.clock_s().total_cmp(&a.clock_s()).then(b.all_s().total_cmp(&a.all_s())));
     losses
 }
 
 impl LossReport {
+    /// The loss of clock, as estimated or true, whichever is larger.
+    fn clock_s(&self) -> f64 {
+        self.lost_s.known().max(self.true_lost_s.unwrap_or_default())
+    }
+
     /// All that the victim lost to the culprit, of whatever kind.
     fn all_s(&self) -> f64 {
         self.lost_s.known() + self.waited_s + self.by_shared_core_s

@@ -1,5 +1,5 @@
-//! How much may a group have lost though none of its random moments shows a loss? Moments of which
-//! some show a loss exclude no more.
+//! How much may a group have lost although none of its random moments shows a loss? Moments that
+//! show a loss never lower this bound.
 
 use cpu_model::Turbo;
 
@@ -38,8 +38,8 @@ impl Unseen {
     }
 }
 
-/// The largest share of the time that moments with a loss may have if none of so many random ones
-/// had a loss: the bound of Clopper and Pearson. 1 without a moment.
+/// The upper confidence bound (Clopper and Pearson) of the share of the time that has a loss, if
+/// none of `moments` random samples shows one; 1 without samples.
 fn unseen_share_max(moments: usize) -> f64 {
     if moments == 0 { 1.0 } else { 1.0 - TAIL.powf(1.0 / moments as f64) }
 }

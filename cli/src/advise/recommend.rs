@@ -74,6 +74,13 @@ pub struct Changes {
     pub programs: Vec<ProgramChange>,
 }
 
+impl Changes {
+    /// Whether they are a gain.
+    pub fn verdict(&self) -> Verdict {
+        gains::judge(&self.all_pct, self.victims_pct.as_ref(), self.wide_pct.as_ref())
+    }
+}
+
 #[derive(Serialize)]
 pub struct ProgramChange {
     pub name: String,
@@ -237,9 +244,7 @@ fn judged(
         Prediction::Nothing => (Some(Verdict::NoDifference), None, None),
         Prediction::Done(seeds) => {
             let changes = changes(situation, seeds);
-            let verdict = changes.as_ref().map_or(Verdict::Undecided, |it| {
-                gains::judge(&it.all_pct, it.victims_pct.as_ref(), it.wide_pct.as_ref())
-            });
+            let verdict = changes.as_ref().map_or(Verdict::Undecided, Changes::verdict);
             (Some(verdict), changes, None)
         }
         Prediction::BreakEven(seeds) => {
@@ -279,14 +284,15 @@ fn changes_from_fair(
     prediction: &Prediction,
     fair: &[Vec<Done>],
 ) -> Option<Changes> {
-    let (Action::Scheduler { .. }, Prediction::Done(seeds)) = (action, prediction) else {
-        return None;
+    let seeds = match (action, prediction) {
+        (Action::Scheduler { .. }, Prediction::Done(seeds)) if *action != Action::FAIR => seeds,
+        _ => return None,
     };
     let pair = |(fair, done): (&Done, &Done)| Done { before: fair.after, after: done.after };
     let of_seed =
         |(fair, done): (&Vec<Done>, &Vec<Done>)| fair.iter().zip(done).map(pair).collect();
     let seeds: Vec<Vec<Done>> = fair.iter().zip(seeds).map(of_seed).collect();
-    changes(situation, &seeds).filter(|_| *action != Action::FAIR)
+    changes(situation, &seeds)
 }
 
 fn changes(situation: &Situation, seeds: &[Vec<Done>]) -> Option<Changes> {

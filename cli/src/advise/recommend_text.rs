@@ -4,7 +4,7 @@ use silicon::Estimate;
 use silicon::advice::NO_DIFFERENCE_POINTS;
 
 use super::action::Action;
-use super::gains::{self, Verdict};
+use super::gains::Verdict;
 use super::recommend::{Advised, BreakEven, Changes, Report};
 
 /// The question, the table, the answer, each action with its commands, and the limits.
@@ -123,9 +123,7 @@ fn answer(report: &Report) -> String {
 
 /// Whether a mode that compensates gains nothing for certain beyond the one that does not.
 fn gains_as_fair(advised: &Advised) -> bool {
-    let verdict =
-        |it: &Changes| gains::judge(&it.all_pct, it.victims_pct.as_ref(), it.wide_pct.as_ref());
-    let verdict = advised.changes_from_fair.as_ref().map(verdict);
+    let verdict = advised.changes_from_fair.as_ref().map(Changes::verdict);
     verdict.is_some_and(|it| !matches!(it, Verdict::Gains | Verdict::Trades))
 }
 

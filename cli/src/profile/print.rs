@@ -138,14 +138,13 @@ fn interval(estimate: &EstimateReport) -> String {
 
 fn losses(report: &Report) -> Vec<String> {
     let least_s = SHOWN_MIN * all_cpu_time_s(report);
-    let clock_s = |it: &LossReport| it.lost_s.known().max(it.true_lost_s.unwrap_or_default());
     let is_in_focus = |it: &LossReport| {
         report.focus.is_empty()
             || report.focus.contains(&it.victim)
             || it.culprit.as_ref().is_some_and(|culprit| report.focus.contains(culprit))
     };
     let is_shown = |it: &&LossReport| {
-        it.all_s().max(clock_s(it)) >= least_s && it.all_s() > 0.0 && is_in_focus(it)
+        it.all_s().max(it.clock_s()) >= least_s && it.all_s() > 0.0 && is_in_focus(it)
     };
     let shown: Vec<&LossReport> = report.losses.iter().filter(is_shown).collect();
     if shown.is_empty() {

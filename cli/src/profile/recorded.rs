@@ -13,7 +13,8 @@ use trace::{Event, Header, History, Source};
 
 use super::table::CpuOf;
 use super::{
-    Args, EstimateReport, Estimator, LossReport, Report, StackReport, labels, losses, victims,
+    Args, EstimateReport, Estimator, LossReport, Report, StackReport, VictimReport, labels, losses,
+    victims,
 };
 use super::{clock, error::Error};
 use crate::compare::annotated;
@@ -49,20 +50,20 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         false if recorded::has_counters(&history) => Estimator::Counters,
         false => without_clock(&history, has_wide, has_classes, table.has_levels),
     };
-    let overhead = overhead(&mut matrix, estimator);
+    let basis = basis(estimator);
+    if basis == Basis::Unknown {
+        matrix.victims.iter_mut().for_each(|victim| victim.basis = basis);
+    }
+    let overhead = EstimateReport::of(&matrix.overhead_pct, 1.0, basis);
     let cores = Cores::of(header, reading.threads_per_core);
     let losses = losses(&profile, &matrix, options.set.simulation.smt_share, None);
     let cpu = table.of_estimate(estimator);
     let mut victims = victims(&profile, &matrix, None);
-    victims.iter_mut().filter(|_| cpu.is_none()).for_each(|victim| victim.demands = None);
+    if cpu.is_none() {
+        victims.iter_mut().for_each(|victim| victim.demands = None);
+    }
     labels::add(&mut victims, &labels, reading.by);
     let samples = has_pauses.then(|| all_samples(profile.tally, header));
-    let nothing_to_gain = match (estimator, &samples) {
-        (Estimator::NoLevels, _) => Some(true),
-        (Estimator::Counters, _) => clock::nothing_counted(&victims, &overhead),
-        (_, Some(samples)) => clock::nothing_to_gain(&victims, &overhead, samples),
-        (_, None) => None,
-    };
     Ok(Report {
         schema: 1,
         work: work.to_owned(),
@@ -76,7 +77,7 @@ pub fn run(args: &Args, path: &Path, work: &str) -> Result<Report> {
         unprofiled_s: None,
         estimator,
         estimator_error: Error::of(estimator),
-        nothing_to_gain,
+        nothing_to_gain: nothing_to_gain(estimator, &victims, &overhead, samples.as_ref()),
         overhead_pct: overhead,
         paused_pct: samples.as_ref().map(|it| paused_pct(it, header, &cores)),
         samples,
@@ -111,17 +112,28 @@ pub fn matrix(profile: &Profile, has_pauses: bool, seed: u64) -> Matrix {
     if has_pauses { Matrix::of_clocks(profile, seed) } else { Matrix::of_slices(profile, seed) }
 }
 
-/// The overhead of all programs; of an estimator that knows nothing, no group is known either.
-fn overhead(matrix: &mut Matrix, estimator: Estimator) -> EstimateReport {
-    let basis = match estimator {
+/// What the overhead of all programs rests on.
+fn basis(estimator: Estimator) -> Basis {
+    match estimator {
         Estimator::NoneShown | Estimator::NotRecorded => Basis::Unknown,
         Estimator::Classes | Estimator::Registers => Basis::Table,
         _ => Basis::Measured,
-    };
-    if basis == Basis::Unknown {
-        matrix.victims.iter_mut().for_each(|victim| victim.basis = basis);
     }
-    EstimateReport::of(&matrix.overhead_pct, 1.0, basis)
+}
+
+/// Whether no program loses time to the clock of others; `None`: not known.
+fn nothing_to_gain(
+    estimator: Estimator,
+    victims: &[VictimReport],
+    overhead: &EstimateReport,
+    samples: Option<&Tally>,
+) -> Option<bool> {
+    match (estimator, samples) {
+        (Estimator::NoLevels, _) => Some(true),
+        (Estimator::Counters, _) => clock::nothing_counted(victims, overhead),
+        (_, Some(samples)) => clock::nothing_to_gain(victims, overhead, samples),
+        (_, None) => None,
+    }
 }
 
 /// What a recording says of wide code where no clock was measured.

@@ -11,13 +11,17 @@ use crate::profile::CpuOf;
 pub fn find(asked: Option<&str>, cpuinfo: &str) -> Result<Option<CpuModel>> {
     match asked {
         Some(name) => machine::model(name, true).map(Some),
-        None => Ok(model_name(cpuinfo).and_then(machine::own_model)),
+        None => Ok(own(cpuinfo)),
     }
 }
 
 /// Whether a table is that of this machine's CPU.
 pub fn is_own(cpu: &CpuModel, cpuinfo: &str) -> bool {
-    model_name(cpuinfo).and_then(machine::own_model).is_some_and(|own| own.name == cpu.name)
+    own(cpuinfo).is_some_and(|own| own.name == cpu.name)
+}
+
+fn own(cpuinfo: &str) -> Option<CpuModel> {
+    model_name(cpuinfo).and_then(machine::own_model)
 }
 
 /// Whether this machine's CPU has license levels, as far as its model name tells.

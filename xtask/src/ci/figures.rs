@@ -42,7 +42,21 @@ fn differences(answers: &str, readme: &str) -> Result<Vec<String>> {
             wrong.push(format!("`{}` are {counted}", row.trim_end_matches(": ")));
         }
     }
+    for part in parts_within(answers)? {
+        if !readme.contains(&part) {
+            wrong.push(format!("within their tolerance are {part}"));
+        }
+    }
     Ok(wrong)
+}
+
+/// Such as `16 of 38 simulated` and `45 of 48 constants`.
+fn parts_within(answers: &str) -> Result<Vec<String>> {
+    const BEGIN: &str = "Within the tolerance: ";
+    let found = answers.rsplit_once(BEGIN);
+    let (_, parts) = found.with_context(|| format!("no `{BEGIN}` in the answers"))?;
+    let first_words = |part: &str| part.split_whitespace().take(4).collect::<Vec<&str>>().join(" ");
+    Ok(parts.split(", ").take(2).map(first_words).collect())
 }
 
 /// The count in a line such as `  61 hit           Within the tolerance`.
@@ -61,7 +75,10 @@ mod tests {
 
     const README: &str = include_str!("../../../README.md");
 
+    /// Answers as the README counts them, but for the hits.
     fn answers(hits: u32) -> String {
+        let (_, parts) = README.split_once(ROWS[0].1).unwrap();
+        let parts = parts.lines().next().unwrap();
         let rest = ROWS[1..].iter().map(|(word, row)| {
             let line = README.lines().find(|line| line.contains(&format!("| {row}"))).unwrap();
             let count: u32 =
@@ -70,12 +87,15 @@ mod tests {
         });
         format!("T001 hit  of a figure\n{hits:>4} hit            Words\n")
             + &rest.collect::<String>()
+            + &format!("Within the tolerance: {parts}\n")
     }
 
     #[test]
     fn another_count_than_the_readmes_is_told() {
         let found = differences(&answers(1000), README).unwrap();
         assert_eq!(found, ["`within their tolerance` are 1000"]);
+        let other = answers(1000).replace("Within the tolerance: ", "Within the tolerance: 9");
+        assert_eq!(differences(&other, README).unwrap().len(), 2);
         assert!(differences("nothing", README).is_err());
         assert!(differences(&answers(1000), "no table").is_err());
     }
